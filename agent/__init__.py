@@ -1,0 +1,1 @@
+"""The agent: plan, retrieve, read, record, decide, answer, verify; and the trajectory it leaves."""

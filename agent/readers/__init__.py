@@ -1,0 +1,1 @@
+"""Readers: what turns pages into facts and facts into an answer."""

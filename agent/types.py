@@ -1,0 +1,174 @@
+"""What the agent works with: the plan, facts and their regions, decisions, answers, and the reader protocol."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from indexes.types import BBox, OutlineEntry, Page, PageRef
+from retrieval.types import RetrievedPage
+
+Support = Literal["exact", "approximate", "none", "visual"]
+AnswerType = Literal["span", "number", "count", "list", "comparison", "difference", "yes_no"]
+Action = Literal["retrieve", "answer"]
+
+UNANSWERABLE = "Unanswerable"
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceRegion:
+    """A place in the document: a page and a box on it."""
+
+    ref: PageRef
+    bbox: BBox
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """An atomic statement resting on regions.
+
+    Attributes:
+        id: `f1`, `f2`, ... in the order of recording.
+        text: the statement, one sentence that can be understood alone.
+        quote: the page's own words that say it.
+        regions: where those words stand, at least one.
+        support: how the page's words bear the statement out.
+        round: the round it was recorded in, from 1.
+        score: the reader's confidence that the fact matters to the question, 0 to 1.
+        part: the part of the question (its place in the plan, from 0) it speaks to.
+    """
+
+    id: str
+    text: str
+    quote: str
+    regions: tuple[EvidenceRegion, ...]
+    support: Support
+    round: int
+    score: float = 0.0
+    part: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FactDraft:
+    """A fact as a reader found it, before it is grounded: any of `words`, `blocks` or `bbox` says where.
+
+    Attributes:
+        words: ranges `(start, end)` of the page's words.
+        blocks: `order`s of the page's layout blocks.
+        bbox: a box, already normalized.
+    """
+
+    ref: PageRef
+    text: str
+    quote: str
+    score: float
+    part: int = 0
+    words: tuple[tuple[int, int], ...] = ()
+    blocks: tuple[int, ...] = ()
+    bbox: BBox | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a question is gone about.
+
+    Attributes:
+        answer_type: the kind of answer the question asks for.
+        parts: the sub-questions it needs, at least one (often the question itself).
+        queries: the first round's queries, at least one.
+    """
+
+    answer_type: AnswerType
+    parts: tuple[str, ...]
+    queries: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reader got out of some pages: facts, the parts still missing, pages worth seeing next."""
+
+    drafts: tuple[FactDraft, ...]
+    missing: tuple[int, ...] = ()
+    wanted: tuple[PageRef, ...] = ()
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether to go back for more (`retrieve`, with queries) or to answer, and why."""
+
+    action: Action
+    reason: str
+    queries: tuple[str, ...] = ()
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DraftAnswer:
+    """An answer from the ledger.
+
+    Attributes:
+        text: as short as the question allows; exactly `UNANSWERABLE` for an abstention.
+        fact_ids: the facts it rests on; empty for an abstention.
+        reason: for an abstention the evidence needed and not found, else how the answer follows.
+        expression: of a computed answer, the arithmetic over the facts' numbers, such as `1,577 - 1,212`.
+        confidence: 0 to 1.
+    """
+
+    text: str
+    fact_ids: tuple[str, ...]
+    reason: str
+    confidence: float
+    expression: str | None = None
+    tokens: int = 0
+
+    @property
+    def abstains(self) -> bool:
+        """True where the document does not say."""
+        return self.text == UNANSWERABLE
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTask:
+    """What a reader is given: the question, its plan, the pages to read now, and what is known already."""
+
+    question: str
+    plan: Plan
+    pages: Sequence[Page]
+    retrieved: Sequence[RetrievedPage]
+    facts: Sequence[Fact]
+    outline: Sequence[OutlineEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class DecideTask:
+    """What a reader decides from: the ledger, the parts still missing, and how many rounds and pages are left."""
+
+    question: str
+    plan: Plan
+    facts: Sequence[Fact]
+    missing: Sequence[int]
+    queries: Sequence[str]
+    rounds_left: int
+    pages_left: int
+
+
+class Reader(Protocol):
+    """Plans, reads, decides, answers. A reader may be a model or rules; the graph does not know which."""
+
+    name: str
+
+    def plan(self, question: str, outline: Sequence[OutlineEntry]) -> Plan:
+        """Splits the question into what must be looked for."""
+        ...
+
+    def read(self, task: ReadTask) -> Reading:
+        """Reads pages (with their full layout) into fact drafts."""
+        ...
+
+    def decide(self, task: DecideTask) -> Decision:
+        """Says whether the ledger is enough."""
+        ...
+
+    def answer(self, question: str, plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
+        """Answers from the ledger only, or abstains."""
+        ...

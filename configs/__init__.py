@@ -1,0 +1,1 @@
+"""Configurations, one baseline a YAML file."""

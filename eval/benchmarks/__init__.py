@@ -1,0 +1,1 @@
+"""Loaders, one benchmark a file."""

@@ -1,0 +1,1 @@
+"""Encoders: what turns pages and queries into vectors."""

@@ -1,0 +1,53 @@
+"""What an encoder is: pages and queries to vectors, every page vector with its place on the page."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexes.types import Page, PageRef
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class PageEmbedding:
+    """A page as vectors, all L2-normalized.
+
+    Attributes:
+        vectors: `(n, dim)`, the multi-vector that late interaction compares (ColQwen patches, words of text).
+        boxes: `(n, 4)`, the place of each vector, normalized `[x1, y1, x2, y2]`.
+        pooled: `(m, pooled_dim)`, few vectors for single-vector search (windows of text, the mean of patches).
+        pooled_boxes: `(m, 4)`, the place of each pooled vector.
+    """
+
+    ref: PageRef
+    vectors: Vectors
+    boxes: Vectors
+    pooled: Vectors
+    pooled_boxes: Vectors
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEmbedding:
+    """A query as vectors: `vectors` `(q, dim)` for late interaction, `pooled` `(pooled_dim,)`; L2-normalized."""
+
+    vectors: Vectors
+    pooled: Vectors
+
+
+class Encoder(Protocol):
+    """Turns pages and queries into vectors; `name` and `revision` go into the index's manifest."""
+
+    name: str
+    revision: str
+
+    def encode_pages(self, pages: Sequence[Page]) -> list[PageEmbedding]:
+        """Embeds pages; the result of a page does not depend on the others in the call."""
+        ...
+
+    def encode_query(self, text: str) -> QueryEmbedding:
+        """Embeds a query; an empty one gives `q == 0` vectors."""
+        ...

@@ -1,0 +1,1 @@
+"""From a query to ranked pages with the regions that matched."""
