@@ -1,0 +1,91 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eval.metrics.mmlongbench import aggregate, aggregate_v2, anls, is_unscoreable, levenshtein, score_answer
+from eval.metrics.pages import page_prf
+
+VECTORS = Path(__file__).parents[2] / "../shared/vectors"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    path = VECTORS / name
+    if not path.is_file():
+        pytest.skip(f"the golden vectors {name} are not here")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_every_answer_scores_as_the_public_scorer_does() -> None:
+    for row in rows("mmlongbench_v1_answer.jsonl"):
+        score = score_answer(row["gold"], row["pred"], row["answer_format"])
+        assert score == pytest.approx(row.get("expected", 0.0), abs=1e-9), row
+
+
+def test_rows_on_which_the_public_scorer_raises_are_unscoreable_and_no_others() -> None:
+    for row in rows("mmlongbench_v1_answer.jsonl"):
+        assert is_unscoreable(row["gold"], row["pred"], row["answer_format"]) == ("expected" not in row), row
+
+
+def test_aggregates_agree_with_the_public_scorers() -> None:
+    for row in rows("mmlongbench_v1_aggregate.jsonl"):
+        assert aggregate(row["samples"]) == pytest.approx(row["expected"], abs=1e-9)
+    for row in rows("mmlongbench_v2_aggregate.jsonl"):
+        assert aggregate_v2(row["samples"]) == pytest.approx(row["expected"], abs=1e-9)
+
+
+def test_page_scores_agree_with_the_public_scorer() -> None:
+    for row in rows("docscope_pages.jsonl"):
+        result = page_prf(row["predicted"], row["gold"])
+        assert all(result[k] == pytest.approx(row["expected"][k], abs=1e-9) for k in result), row  # type: ignore[literal-required]
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "answer_format", "expected"),
+    [
+        ("10", "10", "Int", 1.0),
+        ("10", "10.0", "Int", 1.0),
+        ("10", "10%", "Int", 0.0),
+        ("18.29%", "0.1829", "Float", 1.0),
+        ("18.29%", "18.4%", "Float", 1.0),
+        ("18.29%", "$19", "Float", 0.0),
+        ("0.25", "not a number", "Float", 0.0),
+        ("Rick Scott", "rick scott", "Str", 1.0),
+        ("Rick Scott", "Rick", "Str", 0.0),
+        ("2022-01-05", "2022-01-06", "Str", 0.0),
+        ("['3', '1']", "['1', '3']", "List", 1.0),
+        ("['3', '1']", "['1']", "List", 0.0),
+        ("['alpha', 'beta']", "['beta', 'alpha']", "List", 1.0),
+        ("Not answerable", "Not answerable", "None", 1.0),
+    ],
+)
+def test_a_hand_written_answer_scores(gold: str, pred: str, answer_format: str, expected: float) -> None:
+    assert score_answer(gold, pred, answer_format) == expected
+
+
+def test_a_prediction_is_never_run_as_code() -> None:
+    assert score_answer("['a']", "[__import__('os').getpid()]", "List") == 0.0
+    assert is_unscoreable("['a']", "[__import__('os').getpid()]", "List")
+
+
+def test_edit_distance_counts_insertions_deletions_and_substitutions() -> None:
+    assert levenshtein("kitten", "sitting") == 3
+    assert levenshtein("", "abc") == 3
+    assert anls("abcd", "abxy") == 0.0
+
+
+def test_aggregates_of_nothing_are_zero() -> None:
+    assert aggregate([]) == {"accuracy": 0.0, "f1": 0.0}
+    assert aggregate_v2([]) == {"accuracy": 0.0, "f1": 0.0}
+    abstained = [{"answer": "3", "pred": "Not answerable", "score": 0.0}]
+    assert aggregate(abstained) == {"accuracy": 0.0, "f1": 0.0}
+
+
+def test_pages_count_as_sets() -> None:
+    assert page_prf([4, 4, 5], [4]) == {
+        "tp": 1, "fp": 1, "fn": 0, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)
+    }  # fmt: skip
+    assert page_prf([], [])["f1"] == 1.0
+    assert page_prf([1], [])["recall"] == 1.0
+    assert page_prf([], [1])["precision"] == 1.0
