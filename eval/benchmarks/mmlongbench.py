@@ -77,7 +77,9 @@ def _literal_list(value: object, name: str, problems: list[str]) -> list[Any]:
     return []
 
 
-def _question(data: Path, row: Mapping[str, Any], number: int, kind: Mapping[str, Any], copy: int) -> Question:
+def _question(
+    data: Path, row: Mapping[str, Any], number: int, kind: Mapping[str, Any], copy: int
+) -> Question:
     problems: list[str] = []
     document = data / "documents" / str(row.get("doc_id", ""))
     answer, form = str(row.get("answer", "")), str(row.get("answer_format", ""))

@@ -28,7 +28,9 @@ def mmlongbench(tmp_path: Path, *rows: dict[str, object]) -> Path:
 def test_a_row_becomes_a_question_with_sorted_pages_and_slices(tmp_path: Path) -> None:
     data = mmlongbench(tmp_path, ROW)
     (data / "question_types.json").write_text(
-        json.dumps([{"doc_id": "a.pdf", "question": "How many?", "task_type": "count", "requires_visual": True}])
+        json.dumps(
+            [{"doc_id": "a.pdf", "question": "How many?", "task_type": "count", "requires_visual": True}]
+        )
     )
     (question,) = load_mmlongbench(data)
     assert question.gold_pages == (3, 5)
@@ -70,7 +72,13 @@ def test_financebench_pages_count_from_one_after_loading(tmp_path: Path) -> None
     (tmp_path / "pdfs").mkdir()
     (tmp_path / "pdfs/X_2022.pdf").write_bytes(b"%PDF")
     evidence = [{"doc_name": "X_2022", "evidence_page_num": 0}, {"doc_name": "Y", "evidence_page_num": 3}]
-    row = {"financebench_id": "f1", "doc_name": "X_2022", "question": "q", "answer": "a", "evidence": evidence}
+    row = {
+        "financebench_id": "f1",
+        "doc_name": "X_2022",
+        "question": "q",
+        "answer": "a",
+        "evidence": evidence,
+    }
     (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n\n" + json.dumps(row | {"evidence": []}))
     first, second = load_financebench(tmp_path)
     assert first.gold_pages == (1,) and "another document" in first.problems[0]

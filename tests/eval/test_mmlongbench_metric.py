@@ -7,36 +7,31 @@ import pytest
 from eval.metrics.mmlongbench import aggregate, aggregate_v2, anls, is_unscoreable, levenshtein, score_answer
 from eval.metrics.pages import page_prf
 
-VECTORS = Path(__file__).parents[2] / "../shared/vectors"
 
-
-def rows(name: str) -> list[dict[str, Any]]:
-    path = VECTORS / name
-    if not path.is_file():
-        pytest.skip(f"the golden vectors {name} are not here")
+def rows(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_every_answer_scores_as_the_public_scorer_does() -> None:
-    for row in rows("mmlongbench_v1_answer.jsonl"):
+def test_every_answer_scores_as_the_public_scorer_does(shared_vectors: Path) -> None:
+    for row in rows(shared_vectors / "mmlongbench_v1_answer.jsonl"):
         score = score_answer(row["gold"], row["pred"], row["answer_format"])
         assert score == pytest.approx(row.get("expected", 0.0), abs=1e-9), row
 
 
-def test_rows_on_which_the_public_scorer_raises_are_unscoreable_and_no_others() -> None:
-    for row in rows("mmlongbench_v1_answer.jsonl"):
+def test_rows_on_which_the_public_scorer_raises_are_unscoreable_and_no_others(shared_vectors: Path) -> None:
+    for row in rows(shared_vectors / "mmlongbench_v1_answer.jsonl"):
         assert is_unscoreable(row["gold"], row["pred"], row["answer_format"]) == ("expected" not in row), row
 
 
-def test_aggregates_agree_with_the_public_scorers() -> None:
-    for row in rows("mmlongbench_v1_aggregate.jsonl"):
+def test_aggregates_agree_with_the_public_scorers(shared_vectors: Path) -> None:
+    for row in rows(shared_vectors / "mmlongbench_v1_aggregate.jsonl"):
         assert aggregate(row["samples"]) == pytest.approx(row["expected"], abs=1e-9)
-    for row in rows("mmlongbench_v2_aggregate.jsonl"):
+    for row in rows(shared_vectors / "mmlongbench_v2_aggregate.jsonl"):
         assert aggregate_v2(row["samples"]) == pytest.approx(row["expected"], abs=1e-9)
 
 
-def test_page_scores_agree_with_the_public_scorer() -> None:
-    for row in rows("docscope_pages.jsonl"):
+def test_page_scores_agree_with_the_public_scorer(shared_vectors: Path) -> None:
+    for row in rows(shared_vectors / "docscope_pages.jsonl"):
         result = page_prf(row["predicted"], row["gold"])
         assert all(result[k] == pytest.approx(row["expected"][k], abs=1e-9) for k in result), row  # type: ignore[literal-required]
 
