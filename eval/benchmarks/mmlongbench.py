@@ -45,7 +45,8 @@ def _samples_file(data: Path, version: Version) -> Path:
         if (data / name).is_file():
             return data / name
     raise InputError(
-        f"{data}: no {' or '.join(names)} there; download MMLongBench-Doc and put samples.json and documents/ in it"
+        f"{data}: no {' or '.join(names)} there; download MMLongBench-Doc, "
+        "put its samples.json and its documents/ there"
     )
 
 

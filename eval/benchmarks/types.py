@@ -1,7 +1,7 @@
 """What a benchmark's loader yields: one `Question` type, whatever the source looks like.
 
-Page bases and boxes are converted by the loaders and nowhere else: pages are 1-based physical pages. A row that
-is broken is kept, with what is wrong with it in `problems`, so that it can be counted.
+Page bases and boxes are converted by the loaders and nowhere else: pages are 1-based physical pages. A row
+that is broken is kept, with what is wrong with it in `problems`, so that it can be counted.
 """
 
 from collections.abc import Mapping

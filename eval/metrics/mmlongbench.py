@@ -1,8 +1,8 @@
 """The rules of MMLongBench-Doc: V1's answer score and both versions' aggregates.
 
-They follow the public scorer (V1: `eval/eval_score.py` of the paper's repository) number for number, with two
-differences: an answer is parsed, never evaluated as code, and a row on which the public scorer raises scores 0
-(`is_unscoreable` says which rows those are, so that they can be counted beside the result).
+They follow the public scorer (V1: `eval/eval_score.py` of the paper's repository) number for number, with
+two differences: an answer is parsed, never evaluated as code, and a row on which the public scorer raises
+scores 0 (`is_unscoreable` says which rows those are, so that they can be counted beside the result).
 """
 
 import ast
@@ -141,9 +141,10 @@ def _score(gold: object, pred: object, answer_format: str) -> float:
 def score_answer(gold: object, pred: object, answer_format: str) -> float:
     """Scores a short answer against the gold answer by V1's rules, 0 to 1.
 
-    `answer_format` is Int, Str, Float, None or List. Int is exact; Float within 1 %, also against gold/100 and
-    gold*100; Str and None by ANLS, exact for addresses, files, pages, phones, times and dates; List 0 unless the
-    lengths agree, then the lowest ANLS of the sorted pairs (exact where the first is a number or exact type).
+    `answer_format` is Int, Str, Float, None or List. Int is exact; Float within 1 %, also against gold/100
+    and gold*100; Str and None by ANLS, exact for addresses, files, pages, phones, times and dates; List 0
+    unless the lengths agree, then the lowest ANLS of the sorted pairs (exact where the first is a number or
+    exact type).
     """
     try:
         return _score(gold, pred, answer_format)
@@ -161,7 +162,7 @@ def is_unscoreable(gold: object, pred: object, answer_format: str) -> bool:
 
 
 def _f1(correct: float, answerable: int, answered: int) -> float:
-    """Harmonic mean of `correct / answerable` and `correct / answered`; 0 where one of them does not exist."""
+    """Harmonic mean of `correct / answerable` and `correct / answered`; 0 where one does not exist."""
     if not answerable or not answered or not correct:
         return 0.0
     recall, precision = correct / answerable, correct / answered

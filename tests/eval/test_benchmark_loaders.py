@@ -1,3 +1,5 @@
+"""Loaders of MMLongBench-Doc and FinanceBench."""
+
 import json
 from pathlib import Path
 

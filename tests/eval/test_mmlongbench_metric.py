@@ -1,3 +1,5 @@
+"""MMLongBench answer scores, aggregates and page scores, against the golden vectors and by hand."""
+
 import json
 from pathlib import Path
 from typing import Any
