@@ -1,8 +1,8 @@
 """How well a ranking finds a question's gold pages: recall@k, any_hit@k, all_hit@k, ndcg@k, mrr.
 
-All are pure functions of a ranking (pages, best first, each once) and the gold pages (at least one): a question
-without gold pages has no retrieval measure, so it is refused and never counted as 0 or 1. "Hit" alone means
-any_hit in one paper and all_hit in another: both are here, under their own names.
+All are pure functions of a ranking (pages, best first, each once) and the gold pages (at least one): a
+question without gold pages has no retrieval measure, so it is refused and never counted as 0 or 1. "Hit"
+alone means any_hit in one paper and all_hit in another: both are here, under their own names.
 """
 
 from collections.abc import Collection, Hashable, Sequence
@@ -50,8 +50,8 @@ def all_hit_at_k(ranked: Sequence[Hashable], gold: Collection[Hashable], k: int)
 def ndcg_at_k(ranked: Sequence[Hashable], gold: Collection[Hashable], k: int) -> float:
     """Normalized discounted cumulative gain with binary gains (Järvelin and Kekäläinen 2002, log base 2).
 
-    A gold page at place i (from 1) gains 1 / log2(i + 1); the sum over the first `k` is divided by that of the
-    best ranking. Raises as `recall_at_k` does.
+    A gold page at place i (from 1) gains 1 / log2(i + 1); the sum over the first `k` is divided by that of
+    the best ranking. Raises as `recall_at_k` does.
     """
     wanted = _gold(gold)
     gain = sum(1 / log2(i + 2) for i, page in enumerate(_first(ranked, k)) if page in wanted)
