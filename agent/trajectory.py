@@ -1,0 +1,366 @@
+"""What a run leaves: the trajectory, and the DocScope row that carries it.
+
+A row is one JSON line of an `infer.jsonl` (`question_id`, `model`, `model_raw`, `thinking`, `parsed`,
+`infer_usage`, `status`) which the public scorers read as it is; `trajectory` in it holds every round, so that
+`Trajectory.from_row` replays the run.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from agent.citations import Citation, ParsedText, cite, parse_model_raw, write_model_raw
+from agent.types import UNANSWERABLE, Decision, DraftAnswer, EvidenceRegion, Fact, Plan
+from indexes.types import BBox, PageRef
+from retrieval.types import RetrievedPage
+
+__all__ = [
+    "Citation",
+    "ParsedText",
+    "RoundRecord",
+    "StepError",
+    "StopReason",
+    "Trajectory",
+    "parse_model_raw",
+]
+
+StopReason = Literal["answered", "abstained", "rounds", "pages", "seconds", "nothing_left", "error"]
+"""Why a run ended.
+
+`answered`, `abstained`: the reader had enough to say so. `rounds`, `pages`, `seconds`: that budget ended it,
+with the best it had. `nothing_left`: no unread page and no further query were left. `error`: a step failed so
+that no further round made sense; the errors say which.
+"""
+
+NEAREST = 3
+"""Facts that an abstention cites, the nearest evidence, so that a person sees what was weighed."""
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StepError:
+    """A step that failed: which, the error's type and its message on one line."""
+
+    step: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """One retrieve-read-record pass.
+
+    Attributes:
+        number: from 1.
+        retrieved: the ranking of the round's queries, fused; pages read before are not in it.
+        read: the pages read, in the order of reading.
+        facts: ids of the facts recorded or confirmed in this round.
+        dropped: what a reader said that could not be grounded, and why.
+        seconds: how long the round took.
+    """
+
+    number: int
+    queries: tuple[str, ...] = ()
+    retrieved: tuple[RetrievedPage, ...] = ()
+    read: tuple[int, ...] = ()
+    facts: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    missing: tuple[int, ...] = ()
+    decision: Decision | None = None
+    errors: tuple[StepError, ...] = ()
+    seconds: float = 0.0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """A question's whole run.
+
+    Attributes:
+        reply: the verified answer with the ids of the facts it rests on.
+        stop: why the run ended.
+        failure: why there is no answer at all, None for a run that has one (an abstention is an answer).
+        errors: steps outside the rounds that failed (plan, answer).
+        labels: the printed labels of the pages that facts stand on.
+        revised: why the first answer was not let through, None if it was.
+        timings: seconds by step, and `total`.
+        notes: what else the run should say (pages OCRed, pages that failed, seconds of indexing).
+    """
+
+    question_id: str
+    question: str
+    doc_id: str
+    model: str
+    plan: Plan
+    rounds: tuple[RoundRecord, ...]
+    facts: tuple[Fact, ...]
+    reply: DraftAnswer
+    stop: StopReason
+    failure: str | None = None
+    errors: tuple[StepError, ...] = ()
+    labels: Mapping[int, str | None] = field(default_factory=dict)
+    revised: str | None = None
+    config: Mapping[str, Any] = field(default_factory=dict)
+    config_digest: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    timings: Mapping[str, float] = field(default_factory=dict)
+    tokens: int = 0
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def answer(self) -> str:
+        """The answer's text; exactly `Unanswerable` for an abstention."""
+        return self.reply.text
+
+    @property
+    def cited(self) -> tuple[Fact, ...]:
+        """The facts that the answer rests on, in its order."""
+        by_id = {fact.id: fact for fact in self.facts}
+        return tuple(by_id[i] for i in self.reply.fact_ids if i in by_id)
+
+    @property
+    def other(self) -> tuple[Fact, ...]:
+        """The other facts, those that matter most first."""
+        cited = set(self.reply.fact_ids)
+        rest = [fact for fact in self.facts if fact.id not in cited]
+        return tuple(sorted(rest, key=lambda fact: (-fact.score, int(fact.id[1:]))))
+
+    @property
+    def shown(self) -> tuple[Fact, ...]:
+        """The facts that the prose cites: those of the answer, for an abstention the nearest evidence."""
+        return self.other[:NEAREST] if self.reply.abstains else self.cited
+
+    @property
+    def pages_read(self) -> tuple[int, ...]:
+        """The pages read, in the order of reading."""
+        return tuple(page for record in self.rounds for page in record.read)
+
+    def model_raw(self) -> str:
+        """The cited prose that a DocScope scorer reads."""
+        facts = [
+            (fact.text, [cite(r.ref.page, self.labels.get(r.ref.page), r.bbox) for r in fact.regions])
+            for fact in self.shown
+        ]
+        return write_model_raw(facts, self.reply.text, self.reply.reason if self.reply.abstains else "")
+
+    def row(self) -> dict[str, Any]:
+        """The DocScope row, with the trajectory under `trajectory`."""
+        row: dict[str, Any] = {"question_id": self.question_id, "model": self.model}
+        if self.failure is None:
+            raw = self.model_raw()
+            row |= {
+                "model_raw": raw,
+                "thinking": self.thinking(),
+                "parsed": parse_model_raw(raw).as_json(),
+                "infer_usage": {
+                    # Readers report totals only; without any tokens the split is known.
+                    "prompt_tokens": None if self.tokens else 0,
+                    "completion_tokens": None if self.tokens else 0,
+                    "total_tokens": self.tokens,
+                },
+                "status": "ok",
+            }
+        else:
+            row["status"] = f"error: {' '.join(self.failure.split())}"
+        return row | {"trajectory": self.as_json()}
+
+    def line(self) -> str:
+        """The row as one line of JSON; characters that UTF-8 cannot hold are escaped."""
+        text = json.dumps(self.row(), ensure_ascii=False, allow_nan=False)
+        return text if _encodable(text) else json.dumps(self.row(), allow_nan=False)
+
+    def thinking(self) -> str:
+        """The run in words, a line a round."""
+        lines = []
+        for record in self.rounds:
+            pages = ", ".join(map(str, record.read)) or "none"
+            reason = record.decision.reason if record.decision else ""
+            queries = "; ".join(record.queries)
+            lines.append(
+                f"Round {record.number}: queries {queries!r}; pages read {pages}; {reason}".rstrip("; ")
+            )
+        if self.revised:
+            lines.append(f"Revised: {self.revised}")
+        return "\n".join(lines)
+
+    def as_json(self) -> dict[str, Any]:
+        """The trajectory as JSON values; `from_json` reads it back."""
+        return {
+            "format": FORMAT,
+            "question": self.question,
+            "doc_id": self.doc_id,
+            "plan": {
+                "answer_type": self.plan.answer_type,
+                "parts": list(self.plan.parts),
+                "queries": list(self.plan.queries),
+            },
+            "rounds": [_round_json(record) for record in self.rounds],
+            "facts": [_fact_json(fact, self.labels) for fact in self.facts],
+            "answer": {
+                "text": self.reply.text,
+                "fact_ids": list(self.reply.fact_ids),
+                "reason": self.reply.reason,
+                "confidence": self.reply.confidence,
+                "expression": self.reply.expression,
+                "revised": self.revised,
+            },
+            "stop": self.stop,
+            "failure": self.failure,
+            "errors": [_error_json(error) for error in self.errors],
+            "labels": {str(page): label for page, label in sorted(self.labels.items())},
+            "config": dict(self.config),
+            "config_digest": self.config_digest,
+            "versions": dict(self.versions),
+            "timings": dict(self.timings),
+            "tokens": self.tokens,
+            "notes": dict(self.notes),
+        }
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> "Trajectory":
+        """Reads a run back from its row.
+
+        Raises:
+            ValueError: the row carries no trajectory of ours, or a broken one.
+        """
+        name = row.get("question_id")
+        try:
+            return _from_json(row["trajectory"], str(name), str(row["model"]))
+        except (KeyError, TypeError, AttributeError, IndexError) as error:
+            raise ValueError(
+                f"row {name!r}: expected a pagetrail trajectory ({type(error).__name__}: {error})"
+            ) from error
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _error_json(error: StepError) -> dict[str, str]:
+    return {"step": error.step, "type": error.kind, "message": error.message}
+
+
+def _round_json(record: RoundRecord) -> dict[str, Any]:
+    decision = record.decision
+    return {
+        "round": record.number,
+        "queries": list(record.queries),
+        "retrieved": [
+            {
+                "page": page.ref.page,
+                "rank": page.rank,
+                "score": page.score,
+                "matched": list(page.matched),
+                "regions": [box.as_list() for box in page.regions],
+            }
+            for page in record.retrieved
+        ],
+        "read": list(record.read),
+        "facts": list(record.facts),
+        "dropped": list(record.dropped),
+        "missing": list(record.missing),
+        "decision": decision
+        and {"action": decision.action, "reason": decision.reason, "queries": list(decision.queries)},
+        "errors": [_error_json(error) for error in record.errors],
+        "seconds": record.seconds,
+        "tokens": record.tokens,
+    }
+
+
+def _fact_json(fact: Fact, labels: Mapping[int, str | None]) -> dict[str, Any]:
+    return {
+        "id": fact.id,
+        "text": fact.text,
+        "quote": fact.quote,
+        "regions": [
+            {"page": r.ref.page, "label": labels.get(r.ref.page), "bbox": r.bbox.as_list()}
+            for r in fact.regions
+        ],
+        "support": fact.support,
+        "round": fact.round,
+        "score": fact.score,
+        "part": fact.part,
+    }
+
+
+def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Trajectory:
+    if data["format"] != FORMAT or data["stop"] not in get_args(StopReason):
+        raise ValueError(f"row {question_id!r}: trajectory format {data['format']!r}, stop {data['stop']!r}")
+    doc_id, reply, plan = str(data["doc_id"]), data["answer"], data["plan"]
+    return Trajectory(
+        question_id=question_id,
+        question=data["question"],
+        doc_id=doc_id,
+        model=model,
+        plan=Plan(plan["answer_type"], tuple(plan["parts"]), tuple(plan["queries"])),
+        rounds=tuple(_read_round(record, doc_id) for record in data["rounds"]),
+        facts=tuple(_read_fact(fact, doc_id) for fact in data["facts"]),
+        reply=DraftAnswer(
+            reply["text"], tuple(reply["fact_ids"]), reply["reason"], reply["confidence"], reply["expression"]
+        ),
+        stop=data["stop"],
+        failure=data["failure"],
+        errors=_read_errors(data["errors"]),
+        labels={int(page): label for page, label in data["labels"].items()},
+        revised=reply["revised"],
+        config=data["config"],
+        config_digest=data["config_digest"],
+        versions=data["versions"],
+        timings=data["timings"],
+        tokens=data["tokens"],
+        notes=data["notes"],
+    )
+
+
+def _read_errors(errors: Sequence[Mapping[str, str]]) -> tuple[StepError, ...]:
+    return tuple(StepError(error["step"], error["type"], error["message"]) for error in errors)
+
+
+def _read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
+    decision = data["decision"]
+    return RoundRecord(
+        number=data["round"],
+        queries=tuple(data["queries"]),
+        retrieved=tuple(
+            RetrievedPage(
+                PageRef(doc_id, page["page"]),
+                page["score"],
+                page["rank"],
+                tuple(BBox(*box) for box in page["regions"]),
+                tuple(page["matched"]),
+            )
+            for page in data["retrieved"]
+        ),
+        read=tuple(data["read"]),
+        facts=tuple(data["facts"]),
+        dropped=tuple(data["dropped"]),
+        missing=tuple(data["missing"]),
+        decision=decision and Decision(decision["action"], decision["reason"], tuple(decision["queries"])),
+        errors=_read_errors(data["errors"]),
+        seconds=data["seconds"],
+        tokens=data["tokens"],
+    )
+
+
+def _read_fact(data: Mapping[str, Any], doc_id: str) -> Fact:
+    return Fact(
+        id=data["id"],
+        text=data["text"],
+        quote=data["quote"],
+        regions=tuple(EvidenceRegion(PageRef(doc_id, r["page"]), BBox(*r["bbox"])) for r in data["regions"]),
+        support=data["support"],
+        round=data["round"],
+        score=data["score"],
+        part=data["part"],
+    )
+
+
+def failed(trajectory: Trajectory, reason: str) -> Trajectory:
+    """The same run marked as one without an answer."""
+    return replace(trajectory, failure=reason, reply=DraftAnswer(UNANSWERABLE, (), reason, 0.0), stop="error")
