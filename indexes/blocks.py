@@ -1,0 +1,304 @@
+"""Layout blocks by rules: titles, tables, lists, captions and running lines from words alone."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from indexes.raw import RawPage
+from indexes.tables import cells_of, is_number, split_cells
+from indexes.types import BBox, BlockKind, LayoutBlock
+
+EDGE = 0.1  # share of the page at its top and bottom where running headers and footers stand
+CAPTION = re.compile(
+    r"^(?:table|figure|fig\.|chart|exhibit|graph|diagram|map|box|scheme|algorithm|listing|illustration|plate)"
+    r"\s*(?:[A-Z]{1,2}[-.]?)?\d+(?:[-.–]\d+)*[a-z]?\s*(?:[:.)|–—-]|$|\([a-z]\)|[A-Z])",
+    re.IGNORECASE,
+)
+BULLET = re.compile(r"^(?:[•●○◦▪■□▫‣⁃∙·➢➤►▶✓✔❖*–—-]|o)$")
+ENUMERATOR = re.compile(r"^(?:\(?[0-9]{1,2}[.)]|\(?[a-zA-Z][.)]|\(?[ivxIVX]{1,4}[.)])$")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A visual line of a page, words `start` to `end`; its `cells` are parted by wide gaps."""
+
+    start: int
+    end: int
+    box: tuple[float, float, float, float]
+    text: str
+    size: float
+    bold: bool
+    group: int
+    cells: tuple[tuple[int, int], ...]
+    numbers: int
+
+    @property
+    def height(self) -> float:
+        """Height of its box, as a share of the page."""
+        return self.box[3] - self.box[1]
+
+    @property
+    def tabular(self) -> bool:
+        """True where it looks like a row of a table: columns apart, numbers among them."""
+        return len(self.cells) >= 3 or (len(self.cells) == 2 and self.numbers >= 1)
+
+
+@dataclass(frozen=True, slots=True)
+class DocStats:
+    """What the whole document says: its body's font size, and running lines by their signature."""
+
+    body: float
+    running: frozenset[str]
+
+
+def page_lines(raw: RawPage) -> list[Line]:
+    """The visual lines of a page, with their cells (words split at wide gaps)."""
+    count = len(raw.texts)
+    if not count:
+        return []
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(raw.lines)) + 1])
+    ends = [*starts[1:].tolist(), count]
+    low = np.minimum.reduceat(raw.boxes[:, :2], starts).tolist()
+    high = np.maximum.reduceat(raw.boxes[:, 2:], starts).tolist()
+    sizes = np.maximum.reduceat(raw.heights, starts).tolist()
+    bold = np.logical_and.reduceat(raw.bold, starts).tolist()
+    xs = (raw.boxes[:, [0, 2]] * raw.size[0]).tolist()
+    lines = []
+    for i, start in enumerate(starts.tolist()):
+        end = ends[i]
+        cells = split_cells(raw.texts, xs, start, end, sizes[i])
+        numbers = sum(1 for a, b in cells if is_number("".join(raw.texts[a:b])))
+        box = (low[i][0], low[i][1], high[i][0], high[i][1])
+        text = " ".join(raw.texts[start:end])
+        lines.append(Line(start, end, box, text, sizes[i], bold[i], int(raw.groups[start]), cells, numbers))
+    return lines
+
+
+def signature(text: str) -> str:
+    """A line with its numbers blotted out, so that running lines of different pages are the same."""
+    return re.sub(r"[ivxlcdm]{1,6}$|\d+", "#", text.casefold().strip())
+
+
+def edge_lines(lines: Sequence[Line]) -> list[Line]:
+    """The lines at the page's upper and lower edge, at most three each, and its very first and last line."""
+    down = sorted(lines, key=lambda line: line.box[1])
+    top = [line for line in down[:3] if line is down[0] or line.box[3] <= EDGE + 0.02]
+    low = [line for line in down[:-4:-1] if line is down[-1] or line.box[1] >= 1 - EDGE]
+    return top + [line for line in low if line not in top]
+
+
+def document_stats(sizes: Counter[float], edges: Iterable[Sequence[str]]) -> DocStats:
+    """Statistics over all pages.
+
+    Args:
+        sizes: characters by font size.
+        edges: signatures of each page's edge lines.
+    """
+    body = sizes.most_common(1)[0][0] if sizes else 10.0
+    pages, seen = 0, Counter[str]()
+    for found in edges:
+        pages += 1
+        seen.update(set(found))
+    enough = max(2, min(4, pages // 3))
+    return DocStats(body, frozenset(text for text, count in seen.items() if count >= enough))
+
+
+def build_blocks(raw: RawPage, stats: DocStats) -> tuple[LayoutBlock, ...]:
+    """Divides a page's words into blocks, in reading order; pictures get blocks of their own."""
+    lines = page_lines(raw)
+    kinds = _line_kinds(lines, stats)
+    runs = _runs(lines, kinds)
+    found: list[tuple[BlockKind, int, int, BBox]] = []
+    for kind, first, last in runs:
+        start, end = lines[first].start, lines[last].end
+        found.append((kind, start, end, _around(raw, start, end)))
+    pictures = _pictures(raw, bool(lines))
+    ordered = _with_pictures(found, pictures)
+    blocks = []
+    for order, (kind, start, end, box) in enumerate(ordered):
+        cells = cells_of(raw, start, end) if kind == "table" else ()
+        text = block_text(raw, start, end)
+        blocks.append(LayoutBlock(kind, box, text, order, start, end, cells))
+    return tie_captions(blocks)
+
+
+def block_text(raw: RawPage, start: int, end: int) -> str:
+    """The words of a block, one visual line a line."""
+    parts: list[str] = []
+    for i in range(start, end):
+        parts.append("" if i == start else "\n" if raw.lines[i] != raw.lines[i - 1] else " ")
+        parts.append(raw.texts[i])
+    return "".join(parts)
+
+
+def tie_captions(blocks: Sequence[LayoutBlock]) -> tuple[LayoutBlock, ...]:
+    """Sets `caption_of` of every caption: the nearest table or picture above or below it."""
+    import dataclasses
+
+    targets = [block for block in blocks if block.kind in ("table", "picture")]
+    tied = []
+    for block in blocks:
+        of = _captioned(block, targets) if block.kind == "caption" else None
+        tied.append(dataclasses.replace(block, caption_of=of) if of is not None else block)
+    return tuple(tied)
+
+
+def _captioned(caption: LayoutBlock, targets: Sequence[LayoutBlock]) -> int | None:
+    table_first = caption.text.casefold().startswith("table")
+    best: tuple[float, int] | None = None
+    for block in targets:
+        shared = min(caption.bbox.x2, block.bbox.x2) - max(caption.bbox.x1, block.bbox.x1)
+        if shared <= 0:
+            continue
+        apart = max(block.bbox.y1 - caption.bbox.y2, caption.bbox.y1 - block.bbox.y2, 0.0)
+        wrong_kind = (block.kind == "table") != table_first
+        cost = apart + (0.1 if wrong_kind else 0.0)
+        if apart < 0.15 and (best is None or cost < best[0]):
+            best = (cost, block.order)
+    return best[1] if best else None
+
+
+def _line_kinds(lines: Sequence[Line], stats: DocStats) -> list[BlockKind]:
+    edge = {id(line) for line in edge_lines(lines)}
+    kinds: list[BlockKind] = []
+    for line in lines:
+        if id(line) in edge and _is_running(line, stats):
+            kinds.append("header" if line.box[1] < 0.5 else "footer")
+        elif line.tabular:
+            kinds.append("table")
+        elif CAPTION.match(line.text):
+            kinds.append("caption")
+        elif _is_title(line, stats):
+            kinds.append("title")
+        elif _is_item(line):
+            kinds.append("list")
+        else:
+            kinds.append("text")
+    _grow_tables(lines, kinds)
+    return kinds
+
+
+def _is_running(line: Line, stats: DocStats) -> bool:
+    lone_number = bool(
+        re.fullmatch(r"[\s\-–—|]*(?:page\s*)?(?:\d{1,4}|[ivxl]{1,6})[\s\-–—|]*", line.text, re.IGNORECASE)
+    )
+    return lone_number or signature(line.text) in stats.running
+
+
+def _is_title(line: Line, stats: DocStats) -> bool:
+    words = line.end - line.start
+    if words > 16 or not any(c.isalpha() for c in line.text) or len(line.cells) > 2:
+        return False
+    if line.size >= 1.18 * stats.body:
+        return True
+    return (
+        line.bold
+        and line.size >= 0.95 * stats.body
+        and words <= 12
+        and not line.text.endswith((".", ",", ";"))
+    )
+
+
+def _is_item(line: Line) -> bool:
+    first, _, rest = line.text.partition(" ")
+    return bool(rest) and bool(BULLET.match(first) or ENUMERATOR.match(first))
+
+
+def _grow_tables(lines: Sequence[Line], kinds: list[BlockKind]) -> None:
+    """Joins table rows over short label lines between them; a single row without company is text."""
+    rows = [i for i, kind in enumerate(kinds) if kind == "table"]
+    for a, b in zip(rows, rows[1:], strict=False):
+        between = range(a + 1, b)
+        if 0 < len(between) <= 3 and all(_may_stand_in_table(lines[i], kinds[i]) for i in between):
+            near = all(_near(lines[i], lines[i + 1]) for i in range(a, b))
+            if near:
+                for i in between:
+                    kinds[i] = "table"
+    at = 0
+    while at < len(kinds):
+        end = at
+        while end < len(kinds) and kinds[end] == "table":
+            end += 1
+        if end - at == 1 and lines[at].numbers < 3:
+            kinds[at] = "text"
+        at = max(end, at + 1)
+
+
+def _may_stand_in_table(line: Line, kind: BlockKind) -> bool:
+    return kind in ("text", "title", "list") and line.box[2] - line.box[0] < 0.62
+
+
+def _near(a: Line, b: Line) -> bool:
+    """True where `b` follows `a` at a line's distance or two."""
+    return -0.5 * a.height <= b.box[1] - a.box[3] <= 2.5 * max(a.height, b.height)
+
+
+def _runs(lines: Sequence[Line], kinds: Sequence[BlockKind]) -> list[tuple[BlockKind, int, int]]:
+    """Consecutive lines that make a block, as (kind, first line, last line)."""
+    runs: list[tuple[BlockKind, int, int]] = []
+    for i, kind in enumerate(kinds):
+        if runs and _continues(lines, kinds, runs[-1], i):
+            runs[-1] = (runs[-1][0], runs[-1][1], i)
+        else:
+            runs.append((kind, i, i))
+    return runs
+
+
+def _continues(
+    lines: Sequence[Line], kinds: Sequence[BlockKind], run: tuple[BlockKind, int, int], i: int
+) -> bool:
+    before, line, kind = lines[i - 1], lines[i], kinds[i]
+    if kind == "table" or run[0] == "table":
+        return kind == run[0] == "table" and _near(before, line)
+    if kind in ("header", "footer"):
+        return kind == run[0]
+    same_group = line.group == before.group and _near(before, line)
+    if kind == "text" and run[0] in ("list", "caption"):
+        return same_group and abs(line.size - before.size) < 0.6
+    if kind != run[0] or kind == "caption":
+        return False
+    if kind == "title":
+        return abs(line.size - before.size) < 0.6 and _near(before, line)
+    if kind == "list":
+        return _near(before, line)
+    return same_group
+
+
+def _around(raw: RawPage, start: int, end: int) -> BBox:
+    part = raw.boxes[start:end]
+    low, high = part[:, :2].min(0).tolist(), part[:, 2:].max(0).tolist()
+    return BBox.clipped(low[0], low[1], high[0], high[1])
+
+
+def _pictures(raw: RawPage, has_text: bool) -> list[BBox]:
+    """Images worth a block: no backgrounds behind text, no picture inside another."""
+    boxes = [BBox.clipped(*box) for box in raw.images.tolist()]
+    boxes = [box for box in boxes if box.area > 0.004 and not (has_text and box.area > 0.8)]
+    boxes.sort(key=lambda box: -box.area)
+    kept: list[BBox] = []
+    for box in boxes[:200]:
+        if not any(box.intersection(other) > 0.7 * box.area for other in kept):
+            kept.append(box)
+    return kept
+
+
+def _with_pictures(
+    found: list[tuple[BlockKind, int, int, BBox]], pictures: list[BBox]
+) -> list[tuple[BlockKind, int, int, BBox]]:
+    """Puts each picture before the first block that stands below its top, in its column."""
+    ordered = list(found)
+    for picture in sorted(pictures, key=lambda box: (box.y1, box.x1)):
+        at = next(
+            (
+                i
+                for i, (_, _, _, box) in enumerate(ordered)
+                if box.y1 >= picture.y1 and min(box.x2, picture.x2) > max(box.x1, picture.x1)
+            ),
+            len(ordered),
+        )
+        start = ordered[at][1] if at < len(ordered) else (ordered[-1][2] if ordered else 0)
+        ordered.insert(at, ("picture", start, start, picture))
+    return ordered

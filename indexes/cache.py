@@ -1,0 +1,153 @@
+"""The cache on disk: where it lies, and writes that survive a kill, a second process and a full disk.
+
+Everything that costs time is kept under `$PAGETRAIL_CACHE` (else the user's cache folder), named by
+digests of content and settings. A file or folder appears there under its final name only when it is complete.
+"""
+
+import contextlib
+import errno
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from indexes.errors import InputError
+
+_WAY_OUT = "set PAGETRAIL_CACHE to a folder that can be written"
+
+
+def cache_root() -> Path:
+    """The cache folder, made if need be.
+
+    Raises:
+        InputError: the folder cannot be made or is no folder.
+    """
+    named = os.environ.get("PAGETRAIL_CACHE", "").strip()
+    if named:
+        root = Path(named).expanduser().absolute()
+    else:
+        import platformdirs
+
+        root = Path(platformdirs.user_cache_dir("pagetrail", appauthor=False))
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cache folder {root}: {_reason(error)}; {_WAY_OUT}") from error
+    if not os.access(root, os.R_OK | os.X_OK):
+        raise InputError(f"cache folder {root}: cannot be read; {_WAY_OUT}")
+    return root
+
+
+def entry(kind: str, key: str) -> Path:
+    """The path of a cache entry of some kind; `key` is a hex digest. The entry itself may not exist yet."""
+    return cache_root() / kind / key[:2] / key
+
+
+def digest(*parts: object) -> str:
+    """A hex digest of the parts' texts, for use as a key; `("a", "bc")` and `("ab", "c")` differ."""
+    sha = hashlib.sha256()
+    for part in parts:
+        data = str(part).encode("utf-8", "surrogatepass")
+        sha.update(len(data).to_bytes(8, "little") + data)
+    return sha.hexdigest()
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Writes a file so that `path` holds all of `data` or is left as it was, whatever happens.
+
+    Raises:
+        InputError: the disk is full or the folder cannot be written.
+    """
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        temporary = None
+    except OSError as error:
+        raise write_error(path, error) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def scratch_dir(beside: Path) -> Iterator[Path]:
+    """A new empty folder in the same place as `beside`, removed at the end unless it was published."""
+    try:
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{beside.name[:16]}.", suffix=".tmp", dir=beside.parent))
+    except OSError as error:
+        raise write_error(beside, error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish_dir(tmp: Path, final: Path) -> None:
+    """Gives a finished folder its final name at once; if another process was first, its folder stays.
+
+    Raises:
+        InputError: the disk is full or the folder cannot be written.
+    """
+    try:
+        for file in tmp.iterdir():
+            _sync(file)
+        _sync(tmp)
+        final.parent.mkdir(parents=True, exist_ok=True)
+        tmp.rename(final)
+        _sync(final.parent)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST) and final.is_dir():
+            shutil.rmtree(tmp, ignore_errors=True)
+            return
+        raise write_error(final, error) from error
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Holds a lock between processes, a file beside `path`; the system frees it when its holder dies."""
+    import fcntl
+
+    file = path.with_name(f"{path.name}.lock")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise write_error(path, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def write_error(path: Path, error: OSError) -> InputError:
+    """The one line that tells a user why `path` could not be written and what to do."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return InputError(f"no space left to write {path}; free some, or set PAGETRAIL_CACHE to another disk")
+    return InputError(f"cannot write {path}: {_reason(error)}; {_WAY_OUT}")
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or type(error).__name__).lower()
+
+
+def _sync(path: Path) -> None:
+    """Makes a file or folder durable, where the system can."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EBADF):
+            raise
+    finally:
+        os.close(handle)

@@ -1,0 +1,197 @@
+"""Opening a document inside a worker: a PDF through PyMuPDF, page images through Pillow.
+
+Only worker processes import this module. Sizes are points as seen; images count as 144 DPI unless they say
+otherwise.
+"""
+
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from indexes.errors import InputError
+
+MAX_PIXELS = 40_000_000  # of a rendered page
+MAX_IMAGE_PIXELS = 120_000_000  # of a page image before it is decoded
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What is known of a document before its pages are read."""
+
+    pages: int
+    outline: list[tuple[int, str, int]]
+    labels: list[str]
+    warning: str
+    encrypted: bool
+
+
+class Source(Protocol):
+    """An open document."""
+
+    def survey(self) -> Survey:
+        """Page count, outline and page labels."""
+        ...
+
+    def page(self, number: int) -> Any:
+        """The PyMuPDF page, 1-based; of page images a page of a one-image document."""
+        ...
+
+    def render(self, number: int, dpi: float) -> Any:
+        """A page as a Pillow RGB image, as seen; fewer DPI where the page would exceed `MAX_PIXELS`."""
+        ...
+
+
+def mupdf() -> Any:
+    """PyMuPDF, imported where it is used: it takes half a second."""
+    import pymupdf
+
+    module: Any = pymupdf
+    return module
+
+
+def capped_dpi(size: tuple[float, float], dpi: float) -> float:
+    """The DPI at which a page of `size` points stays within `MAX_PIXELS`."""
+    pixels = size[0] * size[1] * (dpi / 72) ** 2
+    return dpi if pixels <= MAX_PIXELS else dpi * (MAX_PIXELS / pixels) ** 0.5
+
+
+class PdfSource:
+    """A PDF.
+
+    Raises:
+        InputError: it is encrypted, broken beyond repair, or has no pages.
+    """
+
+    def __init__(self, path: Path, password: str | None) -> None:
+        pymupdf = mupdf()
+        pymupdf.TOOLS.mupdf_display_errors(False)
+        pymupdf.TOOLS.mupdf_display_warnings(False)
+        try:
+            self.doc = pymupdf.open(path, filetype="pdf")
+        except Exception as error:
+            raise InputError(
+                f"{path}: a broken PDF ({_one_line(error)}); fetch or export it again"
+            ) from error
+        self.locked = bool(self.doc.needs_pass)
+        if self.locked:
+            if password is None:
+                raise InputError(f"{path}: encrypted; give its password (--password)")
+            if not self.doc.authenticate(password):
+                raise InputError(f"{path}: encrypted, and the password given is wrong")
+        try:
+            self.count = len(self.doc)
+        except Exception as error:
+            raise InputError(
+                f"{path}: a broken PDF ({_one_line(error)}); fetch or export it again"
+            ) from error
+        if not self.count:
+            raise InputError(f"{path}: a PDF without pages; fetch or export it again")
+
+    def survey(self) -> Survey:
+        """Page count, outline and page labels; a damaged outline or label tree counts as none."""
+        warning = "the PDF is damaged and was repaired; pages may be missing" if self.doc.is_repaired else ""
+        try:
+            outline = [(int(level), str(title), int(page)) for level, title, page, *_ in self.doc.get_toc()]
+        except Exception:
+            outline = []
+        try:
+            labels = (
+                [self.doc[i].get_label() for i in range(self.count)] if self.doc.get_page_labels() else []
+            )
+        except Exception:
+            labels = []
+        return Survey(self.count, outline, labels, warning, self.locked)
+
+    def page(self, number: int) -> Any:
+        """The PyMuPDF page."""
+        return self.doc[number - 1]
+
+    def render(self, number: int, dpi: float) -> Any:
+        """Rotation and CropBox are applied by PyMuPDF."""
+        from PIL import Image
+
+        page = self.page(number)
+        dpi = capped_dpi((page.rect.width, page.rect.height), dpi)
+        pymupdf = mupdf()
+        pixels = page.get_pixmap(
+            matrix=pymupdf.Matrix(dpi / 72, dpi / 72), alpha=False, colorspace=pymupdf.csRGB
+        )
+        return Image.frombytes("RGB", (pixels.width, pixels.height), pixels.samples)
+
+
+class ImageSource:
+    """Page images."""
+
+    def __init__(self, images: list[Path]) -> None:
+        self.images = images
+
+    def survey(self) -> Survey:
+        """Page images have neither outline nor labels."""
+        return Survey(len(self.images), [], [], "", False)
+
+    def page(self, number: int) -> Any:
+        """A page of a one-image PDF, for the layout model."""
+        import io
+
+        pymupdf = mupdf()
+
+        image = self.load(number)
+        width, height = self.size(image)
+        buffer = io.BytesIO()
+        image.save(buffer, "JPEG", quality=90)
+        doc = pymupdf.open()
+        page = doc.new_page(width=width, height=height)
+        page.insert_image(page.rect, stream=buffer.getvalue())
+        return page
+
+    def load(self, number: int) -> Any:
+        """The image as Pillow RGB, EXIF orientation applied.
+
+        Raises:
+            ValueError: it cannot be decoded, or is too large to be a page.
+        """
+        from PIL import Image, ImageOps
+
+        path = self.images[number - 1]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            Image.MAX_IMAGE_PIXELS = None  # our own limit holds, and is checked before anything is decoded
+            try:
+                with Image.open(path) as image:
+                    if image.width * image.height > MAX_IMAGE_PIXELS:
+                        raise ValueError(
+                            f"{path.name}: {image.width} x {image.height} pixels are too many for a page"
+                        )
+                    dpi = image.info.get("dpi", (0, 0))
+                    seen = ImageOps.exif_transpose(image).convert("RGB")
+            except (OSError, SyntaxError, EOFError) as error:
+                raise ValueError(
+                    f"{path.name}: cannot be decoded as an image ({_one_line(error)})"
+                ) from error
+        seen.info["dpi"] = dpi
+        return seen
+
+    def size(self, image: Any) -> tuple[float, float]:
+        """Width and height in points."""
+        x_dpi, y_dpi = (
+            float(value) if 50 <= float(value) <= 1200 else 144.0 for value in image.info["dpi"][:2]
+        )
+        return image.width / x_dpi * 72, image.height / y_dpi * 72
+
+    def render(self, number: int, dpi: float) -> Any:
+        """The page image scaled to `dpi`; never enlarged."""
+        image = self.load(number)
+        width, height = self.size(image)
+        dpi = capped_dpi((width, height), dpi)
+        wanted = max(1, round(width * dpi / 72)), max(1, round(height * dpi / 72))
+        return image if wanted[0] >= image.width else image.resize(wanted)
+
+
+def open_source(path: str, images: list[str], password: str | None) -> PdfSource | ImageSource:
+    """Opens what `indexes.files.find_files` found."""
+    return ImageSource([Path(image) for image in images]) if images else PdfSource(Path(path), password)
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:120] or type(error).__name__

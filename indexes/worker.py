@@ -1,0 +1,111 @@
+"""The worker process: `python -m indexes.worker` takes tasks on stdin, answers on stdout."""
+
+import dataclasses
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from indexes.errors import InputError
+from indexes.workers import receive, send
+
+Answer = tuple[dict[str, Any], bytes]
+
+
+class Desk:
+    """The document that the worker has open; tasks on the same one don't open it again."""
+
+    def __init__(self) -> None:
+        self._key: tuple[Any, ...] = ()
+        self._source: Any = None
+
+    def source(self, task: dict[str, Any]) -> Any:
+        """Opens the task's document, or fails if its files changed since the task was made."""
+        from indexes.files import stamp
+        from indexes.source import open_source
+
+        doc = task["document"]
+        key = (doc["path"], tuple(doc["images"]), doc["password"], doc["stamp"])
+        if key != self._key:
+            source = open_source(doc["path"], doc["images"], doc["password"])
+            if stamp(tuple(Path(file) for file in doc["images"] or [doc["path"]])) != doc["stamp"]:
+                raise InputError(f"{doc['path']}: changed while it was read; run the command again")
+            self._key, self._source = key, source
+        return self._source
+
+
+def survey(desk: Desk, task: dict[str, Any]) -> Answer:
+    """Page count, outline, labels."""
+    found = desk.source(task).survey()
+    return dataclasses.asdict(found), b""
+
+
+def extract(desk: Desk, task: dict[str, Any]) -> Answer:
+    """Words of some pages from their text layer; pages that fail are named."""
+    from indexes import raw
+    from indexes.extract import extract_page
+
+    source, pages, failed = desk.source(task), [], {}
+    for number in task["pages"]:
+        try:
+            pages.append(extract_page(source, number))
+        except InputError:
+            raise
+        except Exception as error:
+            failed[number] = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            pages.append(raw.RawPage.empty(number))
+    return {"failed": failed}, raw.dump(pages)
+
+
+def render(desk: Desk, task: dict[str, Any]) -> Answer:
+    """A page as raw RGB."""
+    image = desk.source(task).render(task["page"], task["dpi"])
+    return {"size": list(image.size)}, image.tobytes()
+
+
+OPERATIONS: dict[str, Callable[[Desk, dict[str, Any]], Answer]] = {
+    "survey": survey,
+    "extract": extract,
+    "render": render,
+}
+
+
+def _leave_with_parent(parent: int) -> None:
+    """Ends the process when its parent is gone, also in the middle of a task."""
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
+
+
+def main() -> None:
+    """Runs tasks until stdin closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    tasks = sys.stdin.buffer
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever libraries print must not get between the replies
+    desk = Desk()
+    while True:
+        try:
+            task, _ = receive(tasks)
+        except EOFError:
+            return
+        value: dict[str, Any]
+        try:
+            value, data = OPERATIONS[task["operation"]](desk, task)
+        except InputError as error:
+            value, data = {"input_error": str(error)}, b""
+        except Exception as error:
+            value, data = {"error": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"}, b""
+        try:
+            send(replies, value, data)
+        except BrokenPipeError:
+            os._exit(1)
+
+
+if __name__ == "__main__":
+    main()
