@@ -19,7 +19,8 @@ class PageEmbedding:
     Attributes:
         vectors: `(n, dim)`, the multi-vector that late interaction compares (ColQwen patches, words of text).
         boxes: `(n, 4)`, the place of each vector, normalized `[x1, y1, x2, y2]`.
-        pooled: `(m, pooled_dim)`, few vectors for single-vector search (windows of text, the mean of patches).
+        pooled: `(m, pooled_dim)`, few vectors for single-vector search (windows of text, the mean of
+            patches).
         pooled_boxes: `(m, 4)`, the place of each pooled vector.
     """
 
@@ -32,7 +33,7 @@ class PageEmbedding:
 
 @dataclass(frozen=True, slots=True)
 class QueryEmbedding:
-    """A query as vectors: `vectors` `(q, dim)` for late interaction, `pooled` `(pooled_dim,)`; L2-normalized."""
+    """A query: `vectors` `(q, dim)` for late interaction, `pooled` `(pooled_dim,)`; L2-normalized."""
 
     vectors: Vectors
     pooled: Vectors

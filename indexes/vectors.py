@@ -1,0 +1,231 @@
+"""The files of a document's index: written part by part, published at once, refused when they do not match.
+
+A folder holds `vectors.faiss` (the pages' multi-vectors, one page after the other, projected and quantized by
+FAISS), `pooled.faiss` (the pooled ones), for both the boxes as 16-bit fractions of the page and the pages'
+offsets, and `manifest.json`, written last, which says what the index is of and what its files must hold.
+"""
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexes.cache import write_atomic
+from indexes.encoders.protocol import PageEmbedding
+
+FORMAT = 1
+FULL = np.float32(65535)
+MANIFEST = "manifest.json"
+KINDS = ("vectors", "pooled")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSettings:
+    """How vectors are kept.
+
+    Attributes:
+        dim: the multi-vectors are projected to this many dimensions, if they have more.
+        bits: 8 or 16 a dimension of a multi-vector; pooled vectors always have 16 and all their dimensions.
+    """
+
+    dim: int = 128
+    bits: int = 8
+
+
+class MismatchError(Exception):
+    """An index on disk is not what is asked for, or not whole: the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The vectors of consecutive pages: float16 vectors, 16-bit boxes and how many of each a page has."""
+
+    arrays: Mapping[str, NDArray[Any]]
+
+    @property
+    def pages(self) -> int:
+        """How many pages it holds."""
+        return len(self.arrays["vectors_counts"])
+
+
+def part_of(embeddings: Iterable[PageEmbedding]) -> Part:
+    """Packs the embeddings of consecutive pages."""
+    pages = list(embeddings)
+    arrays: dict[str, NDArray[Any]] = {}
+    for kind in KINDS:
+        boxes = "boxes" if kind == "vectors" else "pooled_boxes"
+        arrays[kind] = np.concatenate([getattr(p, kind) for p in pages]).astype(np.float16)
+        packed = np.concatenate([getattr(p, boxes) for p in pages])
+        arrays[f"{kind}_boxes"] = np.rint(packed * FULL).astype(np.uint16)
+        arrays[f"{kind}_counts"] = np.array([len(getattr(p, kind)) for p in pages], np.int64)
+    return Part(arrays)
+
+
+def save_part(path: Path, part: Part) -> None:
+    """Writes a part so that it is whole or absent."""
+    import io
+
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **dict(part.arrays))
+    write_atomic(path, buffer.getvalue())
+
+
+def load_part(path: Path, pages: int) -> Part | None:
+    """Reads a part of so many pages; None where there is none that can be trusted."""
+    import zipfile
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            part = Part({name: file[name] for kind in KINDS for name in _names(kind)})
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
+        return None
+    return part if part.pages == pages else None
+
+
+def _names(kind: str) -> tuple[str, str, str]:
+    return kind, f"{kind}_boxes", f"{kind}_counts"
+
+
+def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mapping[str, Any]) -> None:
+    """Writes an index's files into an empty folder, the manifest last.
+
+    Args:
+        folder: where to.
+        parts: gives the parts from the first page on, each time it is called; one is in memory at a time.
+        about: what the manifest must say besides: the document, the encoder, `settings`.
+    """
+    import faiss
+
+    settings = IndexSettings(**about["settings"])
+    counts: dict[str, int] = {}
+    for kind in KINDS:
+        index = _empty_index(kind, parts, settings)
+        boxes: list[NDArray[np.uint16]] = []
+        sizes: list[NDArray[np.int64]] = []
+        for part in parts():
+            index.add(part.arrays[kind].astype(np.float32))
+            boxes.append(part.arrays[f"{kind}_boxes"])
+            sizes.append(part.arrays[f"{kind}_counts"])
+        faiss.write_index(index, str(folder / f"{kind}.faiss"))
+        np.save(folder / f"{kind}_boxes.npy", np.concatenate(boxes), allow_pickle=False)
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+        np.save(folder / f"{kind}_offsets.npy", offsets, allow_pickle=False)
+        counts[kind] = index.ntotal
+    files = {p.name: {"bytes": p.stat().st_size, "sha256": _sha256(p)} for p in sorted(folder.iterdir())}
+    manifest = {**about, "format": FORMAT, "versions": _versions(), "counts": counts, "files": files}
+    write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
+
+
+def _empty_index(kind: str, parts: Callable[[], Iterator[Part]], settings: IndexSettings) -> Any:
+    import faiss
+
+    dim = next(parts()).arrays[kind].shape[1]
+    quantizer = faiss.ScalarQuantizer
+    if kind == "pooled" or settings.bits == 16:
+        inner = min(dim, settings.dim) if kind == "vectors" else dim
+        store: Any = faiss.IndexScalarQuantizer(inner, quantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+        projection = projection_of(parts, kind, inner)
+    else:
+        inner = min(dim, settings.dim)
+        projection = projection_of(parts, kind, inner)
+        store = faiss.IndexScalarQuantizer(inner, quantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+        # The quantizer learns each dimension's range: two rows tell it all, whatever the document's length.
+        store.train(_ranges(parts, kind, projection))
+    if inner == dim:
+        return store
+    step: Any = faiss.LinearTransform(dim, inner, False)
+    faiss.copy_array_to_vector(projection.ravel(), step.A)
+    step.is_trained = True
+    chain = faiss.IndexPreTransform(step, store)
+    step.this.disown()
+    store.this.disown()
+    chain.own_fields = True
+    return chain
+
+
+def projection_of(parts: Callable[[], Iterator[Part]], kind: str, dim: int) -> NDArray[np.float32]:
+    """The `(dim, full)` projection that keeps the most of all vectors' inner products.
+
+    Its rows are the first eigenvectors of the second moment (not centred: inner products are to be kept),
+    each with its largest entry positive, so that the same vectors give the same projection.
+    """
+    full = next(parts()).arrays[kind].shape[1]
+    if dim >= full:
+        return np.eye(full, dtype=np.float32)
+    moment = np.zeros((full, full), np.float64)
+    for part in parts():
+        vectors = part.arrays[kind].astype(np.float32)
+        moment += vectors.T @ vectors
+    axes = np.linalg.eigh(moment)[1][:, ::-1][:, :dim].T
+    signs = np.sign(axes[np.arange(dim), np.abs(axes).argmax(axis=1)])
+    return np.ascontiguousarray(axes * signs[:, None], dtype=np.float32)
+
+
+def _ranges(
+    parts: Callable[[], Iterator[Part]], kind: str, projection: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    low = np.full(len(projection), np.inf, np.float32)
+    high = -low
+    for part in parts():
+        projected = part.arrays[kind].astype(np.float32) @ projection.T
+        if len(projected):
+            low, high = np.minimum(low, projected.min(axis=0)), np.maximum(high, projected.max(axis=0))
+    if not np.isfinite(low).all():
+        low, high = np.full_like(low, -1), np.full_like(high, 1)
+    return np.stack([low, high])
+
+
+def check_index(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Reads the manifest of an index on disk and checks its files against it.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        MismatchError: there is no index, it is of something else, or a file is missing or damaged.
+    """
+    try:
+        manifest = json.loads((folder / MANIFEST).read_bytes())
+    except FileNotFoundError as error:
+        raise MismatchError("there is no manifest") from error
+    except (OSError, ValueError) as error:
+        raise MismatchError(f"the manifest cannot be read ({error})") from error
+    if not isinstance(manifest, dict):
+        raise MismatchError("the manifest is no object")
+    expected = {**json.loads(json.dumps(about)), "format": FORMAT}
+    for key, value in expected.items():
+        if manifest.get(key) != value:
+            raise MismatchError(f"{key} is {manifest.get(key)!r}, expected {value!r}")
+    files = manifest.get("files")
+    names = {f"{kind}{end}" for kind in KINDS for end in (".faiss", "_boxes.npy", "_offsets.npy")}
+    if not isinstance(files, dict) or set(files) != names:
+        raise MismatchError("the manifest does not list the files of an index")
+    for name, told in files.items():
+        path = folder / name
+        if not path.is_file():
+            raise MismatchError(f"{name} is missing")
+        if path.stat().st_size != told["bytes"] or _sha256(path) != told["sha256"]:
+            raise MismatchError(f"{name} is damaged")
+    return manifest
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    packages = ("faiss-cpu", "numpy", "onnxruntime", "pymupdf")
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
+
+
+def settings_dict(settings: IndexSettings) -> dict[str, Any]:
+    """The settings as they stand in a manifest."""
+    return asdict(settings)
