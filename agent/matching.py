@@ -1,0 +1,179 @@
+"""Finding a quote among a page's words: tolerant of form, exact in numbers."""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from indexes.types import Page
+
+MIN_SHARE = 0.75  # of a quote's tokens that an approximate match must find
+SHORT = 12  # characters below which a match must begin and end with words
+
+_ELLIPSIS = re.compile(r"\s*(?:\.\.\.+|…)\s*")
+_DIGIT_COMMA = re.compile(r"(?<=\d),(?=\d)")
+_KEPT = re.compile(r"(?<=\d)\.(?=\d)|[^\W_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Where a quote stands.
+
+    Attributes:
+        ranges: `(start, end)` word ranges of the page, in order.
+        exact: whether every token stands there in order (case, punctuation, hyphens and forms aside).
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+    exact: bool
+
+
+def token(text: str) -> str:
+    """A word in the form in which words are compared.
+
+    Unicode compatibility forms (ligatures, full-width digits) are folded, letters lower-cased, everything but
+    letters, digits and decimal points dropped: `(1,577.50)` is `1577.50`, `e-mail` is `email`.
+    """
+    if text.isascii() and text.isalnum():
+        return text.lower()
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(_KEPT.findall(_DIGIT_COMMA.sub("", folded)))
+
+
+def tokens(text: str) -> list[str]:
+    """The tokens of a text, empty ones left out."""
+    return [t for t in map(token, text.split()) if t]
+
+
+def is_number(text: str) -> bool:
+    """Whether a token holds a digit."""
+    return any(character.isdigit() for character in text)
+
+
+class PageText:
+    """A page's words prepared once for many look-ups."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.tokens = [token(word) for word in page.words.texts]
+        self.vocabulary = frozenset(self.tokens)
+        self._starts: list[int] = []
+        length = 0
+        for text in self.tokens:
+            self._starts.append(length)
+            length += len(text)
+        self._text = "".join(self.tokens)
+
+    def find(self, quote: str, hint: Collection[int] = ()) -> Match | None:
+        """Where a quote stands; parts around an ellipsis are looked for one by one.
+
+        Args:
+            quote: words said to be the page's own.
+            hint: word indices where it should stand; a match there wins over one elsewhere.
+        """
+        parts = [part for part in (tokens(piece) for piece in _ELLIPSIS.split(quote)) if part]
+        whole = self._contiguous([t for part in parts for t in part], hint) if parts else None
+        if whole is not None:
+            return whole
+        matches = [self._find(part, hint) for part in parts]
+        found = [match for match in matches if match is not None]
+        if not found or len(found) < len(matches):
+            return None
+        ranges = sorted({span for match in found for span in match.ranges})
+        return Match(tuple(ranges), all(match.exact for match in found))
+
+    def _find(self, quote: list[str], hint: Collection[int]) -> Match | None:
+        return self._contiguous(quote, hint) or self._scattered(quote, hint)
+
+    def _word(self, character: int) -> int:
+        """The word of a character; words without any character of their own are passed over."""
+        return bisect_right(self._starts, character) - 1
+
+    def _contiguous(self, quote: list[str], hint: Collection[int]) -> Match | None:
+        wanted = "".join(quote)
+        best: tuple[int, int] | None = None
+        at = self._text.find(wanted)
+        while at >= 0:
+            span = self._word(at), self._word(at + len(wanted) - 1) + 1
+            if self._whole(at, at + len(wanted), span):
+                best = best or span
+                if not hint or any(index in hint for index in range(*span)):
+                    best = span
+                    break
+            at = self._text.find(wanted, at + 1)
+        return Match((best,), exact=True) if best else None
+
+    def _whole(self, start: int, end: int, span: tuple[int, int]) -> bool:
+        """Whether a match begins and ends where words do; a long one may not where letters are glued."""
+        first, last = self._starts[span[0]], self._starts[span[1] - 1] + len(self.tokens[span[1] - 1])
+        text = self._text
+        if end - start < SHORT:
+            return start == first and end == last
+        cuts_number = (start > first and is_number(text[start - 1 : start + 1])) or (
+            end < last and is_number(text[end - 1 : end + 1])
+        )
+        return not cuts_number
+
+    def _scattered(self, quote: list[str], hint: Collection[int]) -> Match | None:
+        """The tightest run of words that holds most of a quote's tokens and all of its numbers."""
+        if len(quote) < 2:
+            return None
+        need = Counter(quote)
+        same = self._near(need)
+        places = [(i, same.get(t, t)) for i, t in enumerate(self.tokens) if same.get(t, t) in need]
+        width = len(quote) + max(6, len(quote))
+        best, have, count, left = (0, 0, 0, 0), Counter[str](), 0, 0
+        numbers = {t: n for t, n in need.items() if is_number(t)}
+        for i, name in places:
+            have[name] += 1
+            count += have[name] <= need[name]
+            while i - places[left][0] >= width or have[places[left][1]] > need[places[left][1]]:
+                dropped = places[left][1]
+                have[dropped] -= 1
+                count -= have[dropped] < need[dropped]
+                left += 1
+            if all(have[t] >= n for t, n in numbers.items()):
+                span = places[left][0], i + 1
+                inside = int(not hint or any(index in hint for index in range(*span)))
+                best = max(best, (count, inside, span[0] - span[1], span[0]))
+        count, _, negative, start = best
+        if count < MIN_SHARE * len(quote):
+            return None
+        span = start, start - negative
+        lines = self.page.words.lines
+        one_line = bool(lines[span[0]] == lines[span[1] - 1]) and not same
+        return Match((span,), exact=count == len(quote) and one_line)
+
+    def _near(self, need: Counter[str]) -> dict[str, str]:
+        """Page tokens that differ from a quote's token by a slip of recognition: `revenuc` for `revenue`."""
+        missing = [t for t in need if len(t) >= 5 and not is_number(t) and t not in self.vocabulary]
+        near = {}
+        for wanted in missing:
+            for seen in self.vocabulary:
+                if seen not in need and not is_number(seen) and _one_slip(wanted, seen):
+                    near[seen] = wanted
+        return near
+
+
+def _one_slip(a: str, b: str) -> bool:
+    """Whether two words differ by one letter changed, dropped or added."""
+    if abs(len(a) - len(b)) > 1:
+        return False
+    head = 0
+    while head < min(len(a), len(b)) and a[head] == b[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    return max(len(a), len(b)) - head - tail <= 1
+
+
+def same_words(a: Sequence[str], b: Sequence[str]) -> float:
+    """Share of tokens two token lists have in common (Jaccard over multisets); 0 where numbers differ."""
+    left, right = Counter(a), Counter(b)
+    if {t: n for t, n in left.items() if is_number(t)} != {t: n for t, n in right.items() if is_number(t)}:
+        return 0.0
+    union = sum((left | right).values())
+    return sum((left & right).values()) / union if union else 1.0

@@ -1,0 +1,301 @@
+"""The graph's nodes: functions of the state and the run that return partial updates.
+
+Calls of a reader, a retriever or a document may fail: the failure becomes a `StepError` and the run goes on
+with what it has.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from agent.grounding import Dropped, Grounded, ground
+from agent.ledger import record as record_facts
+from agent.matching import PageText
+from agent.plain import plain
+from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
+from agent.state import Run, State, Timer, spent
+from agent.trajectory import RoundRecord, StepError, StopReason
+from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask
+from agent.verify import abstention, checked, objection
+from indexes.types import Page, PageRef
+from retrieval.types import RetrievedPage
+
+LISTED = 10  # pages of a ranking that a round records, read or not
+
+
+def plan(state: State, run: Run) -> State:
+    """Splits the question; a reader that fails leaves the question itself as the query."""
+    timer, errors, question = Timer(run.clock), list[StepError](), state["question"]
+    made = Plan("span", (question,), (question,))
+    with guarded("plan", errors):
+        made = sound_plan(run.reader.plan(question, run.document.outline), question)
+    return {"strategy": made, "queries": made.queries, "errors": errors, "seconds": {"plan": timer()}}
+
+
+def retrieve(state: State, run: Run) -> State:
+    """Ranks the unread pages for the round's queries; the pages a reader asked for come first."""
+    timer, errors = Timer(run.clock), list[StepError]()
+    seen = {PageRef(run.document.doc_id, page) for page in state.get("seen", ())}
+    rankings = []
+    for query in state["queries"]:
+        with guarded("retrieve", errors):
+            found = run.retriever.retrieve(query, max(run.config.k, LISTED), seen)
+            pages = sound_pages(found, run.document.doc_id, len(run.document))
+            rankings.append([page for page in pages if page.ref not in seen])
+    wanted = [page for page in state.get("wanted", ()) if PageRef(run.document.doc_id, page) not in seen]
+    record = RoundRecord(
+        number=len(state.get("rounds", ())) + 1,
+        queries=state["queries"],
+        retrieved=fuse(wanted, rankings, run.document.doc_id),
+        errors=tuple(errors),
+        seconds=timer(),
+    )
+    return {"rounds": [record], "asked": list(state["queries"]), "seconds": {"retrieve": record.seconds}}
+
+
+def _readable(ref: PageRef, run: Run) -> bool:
+    return ref.doc_id == run.document.doc_id and ref.page <= len(run.document)
+
+
+def fuse(
+    wanted: Sequence[int], rankings: Sequence[Sequence[RetrievedPage]], doc_id: str
+) -> tuple[RetrievedPage, ...]:
+    """One ranking out of several: wanted pages, then the first of every query, the second, and so on.
+
+    A page keeps the score of the ranking that named it first; ranks count anew from 1.
+    """
+    pages = [
+        RetrievedPage(PageRef(doc_id, page), 0.0, 1, matched=("wanted by the reader",)) for page in wanted
+    ]
+    deepest = max(map(len, rankings), default=0)
+    pages += [ranking[i] for i in range(deepest) for ranking in rankings if i < len(ranking)]
+    first: dict[PageRef, RetrievedPage] = {}
+    for page in pages:
+        known = first.get(page.ref)
+        if known is None:
+            first[page.ref] = page
+        else:
+            regions = tuple(dict.fromkeys([*known.regions, *page.regions]))
+            matched = tuple(dict.fromkeys([*known.matched, *page.matched]))
+            first[page.ref] = replace(known, regions=regions, matched=matched)
+    return tuple(replace(page, rank=rank) for rank, page in enumerate(first.values(), start=1))
+
+
+def read(state: State, run: Run) -> State:
+    """Reads the best unread pages into drafts; where a reader fails on several, each is tried alone."""
+    timer, record = Timer(run.clock), state["rounds"][-1]
+    room = max(0, run.config.max_pages - len(state.get("seen", ())))
+    late = record.number > 1 and spent(state) >= run.config.max_seconds
+    numbers = [] if late else [page.ref.page for page in record.retrieved[: min(run.config.k, room)]]
+    errors = list(record.errors)
+    pages: dict[int, Page] = {}
+    with guarded("read", errors):
+        pages = run.layout(numbers)
+    for number in numbers:
+        if number not in pages:
+            errors.append(StepError("read", "MissingPage", f"page {number} could not be opened"))
+    readings = _readings(state, run, [pages[n] for n in numbers if n in pages], errors)
+    missing = _still_missing(readings, state)
+    record = replace(
+        record,
+        read=tuple(numbers),
+        errors=tuple(errors),
+        missing=missing,
+        seconds=record.seconds + timer(),
+        tokens=record.tokens + sum(reading.tokens for reading in readings),
+    )
+    return {
+        "rounds": [record],
+        "seen": numbers,
+        "labels": {number: pages[number].label for number in numbers if number in pages},
+        "drafts": tuple(draft for reading in readings for draft in reading.drafts),
+        "missing": missing,
+        "wanted": _wanted(readings, run, {*state.get("seen", ()), *numbers}),
+        "seconds": {"read": timer()},
+        "tokens": sum(reading.tokens for reading in readings),
+    }
+
+
+def _readings(state: State, run: Run, pages: Sequence[Page], errors: list[StepError]) -> list[Reading]:
+    if not pages:
+        return []
+    parts = len(state["strategy"].parts)
+    with guarded("read", errors):
+        return [sound_reading(run.reader.read(_task(state, run, pages)), parts)]
+    readings = []
+    for page in pages if len(pages) > 1 else ():
+        with guarded(f"read page {page.ref.page}", errors):
+            readings.append(sound_reading(run.reader.read(_task(state, run, [page])), parts))
+    return readings
+
+
+def _task(state: State, run: Run, pages: Sequence[Page]) -> ReadTask:
+    refs = {page.ref for page in pages}
+    return ReadTask(
+        question=state["question"],
+        plan=state["strategy"],
+        pages=pages,
+        retrieved=[page for page in state["rounds"][-1].retrieved if page.ref in refs],
+        facts=state.get("facts", []),
+        outline=run.document.outline,
+    )
+
+
+def _still_missing(readings: Sequence[Reading], state: State) -> tuple[int, ...]:
+    """The parts that no reading of the round covers; those of the round before where nothing was read."""
+    if not readings:
+        return state.get("missing", tuple(range(len(state["strategy"].parts))))
+    common = set(readings[0].missing).intersection(*(reading.missing for reading in readings[1:]))
+    return tuple(sorted(common))
+
+
+def _wanted(readings: Sequence[Reading], run: Run, seen: set[int]) -> tuple[int, ...]:
+    refs = [ref for reading in readings for ref in reading.wanted if _readable(ref, run)]
+    return tuple(dict.fromkeys(ref.page for ref in refs if ref.page not in seen))[: run.config.k]
+
+
+def record(state: State, run: Run) -> State:
+    """Grounds the round's drafts and enters them in the ledger; what stands nowhere is dropped, and said."""
+    timer, latest = Timer(run.clock), state["rounds"][-1]
+    pages = {n: PageText(page) for n, page in run.layout(latest.read).items()} if state["drafts"] else {}
+    grounded: list[Grounded] = []
+    notes: list[str] = []
+    for draft in state["drafts"]:
+        outcome = _grounded(draft, pages, run)
+        if isinstance(outcome, Dropped):
+            notes.append(outcome.reason)
+        else:
+            grounded.append(outcome)
+            notes += [f"page {draft.ref.page}: {note}" for note in outcome.notes]
+    done = record_facts(state.get("facts", []), grounded, latest.number)
+    updated = replace(
+        latest,
+        facts=done.ids,
+        dropped=tuple(plain(note, 200) for note in [*notes, *done.dropped]),
+        seconds=latest.seconds + timer(),
+    )
+    return {"rounds": [updated], "facts": list(done.facts), "drafts": (), "seconds": {"record": timer()}}
+
+
+def _grounded(draft: FactDraft, pages: Mapping[int, PageText], run: Run) -> Grounded | Dropped:
+    if not _readable(draft.ref, run):
+        return Dropped(draft, f"page {draft.ref.page}: the document has {len(run.document)} pages")
+    if draft.ref.page not in pages:
+        return Dropped(draft, f"page {draft.ref.page}: it was not read in this round")
+    return ground(draft, pages[draft.ref.page])
+
+
+def decide(state: State, run: Run) -> State:
+    """Asks the reader whether the ledger is enough, within the budgets."""
+    timer, latest, errors = Timer(run.clock), state["rounds"][-1], list[StepError]()
+    left = run.config.rounds - latest.number, run.config.max_pages - len(state.get("seen", ()))
+    task = DecideTask(
+        question=state["question"],
+        plan=state["strategy"],
+        facts=state.get("facts", []),
+        missing=state.get("missing", ()),
+        queries=state.get("asked", []),
+        rounds_left=max(0, left[0]),
+        pages_left=max(0, left[1]),
+    )
+    decision = Decision("answer", "the reader could not decide")
+    with guarded("decide", errors):
+        decision = sound_decision(run.reader.decide(task))
+    stop = _stop(state, run, decision, failed=bool(errors))
+    seconds = timer()
+    updated = replace(
+        latest,
+        decision=decision,
+        errors=(*latest.errors, *errors),
+        seconds=latest.seconds + seconds,
+        tokens=latest.tokens + decision.tokens,
+    )
+    update: State = {"rounds": [updated], "seconds": {"decide": seconds}, "tokens": decision.tokens}
+    if stop is not None:
+        update["stop"] = stop
+    else:
+        # Without queries of its own, another round takes the next pages of the ranking.
+        update["queries"] = decision.queries or state["queries"]
+    return update
+
+
+def _stop(state: State, run: Run, decision: Decision, *, failed: bool) -> StopReason | None:
+    """Why the run stops here, None where it goes on."""
+    latest, config = state["rounds"][-1], run.config
+    if failed or (latest.errors and not latest.retrieved):
+        return "error"
+    if decision.action == "answer":
+        return "answered"
+    if latest.number >= config.rounds:
+        return "rounds"
+    if len(state.get("seen", ())) >= config.max_pages:
+        return "pages"
+    if spent(state) >= config.max_seconds:
+        return "seconds"
+    if len(state.get("seen", ())) >= len(run.document):
+        return "nothing_left"
+    new = set(decision.queries) - set(state.get("asked", ()))
+    return None if latest.read or new else "nothing_left"
+
+
+def go_on(state: State) -> str:
+    """Edge: another round, or the answer."""
+    return "answer" if "stop" in state else "retrieve"
+
+
+def answer(state: State, run: Run) -> State:
+    """Answers from the ledger; a reader that fails leaves no answer, which is not an abstention."""
+    timer, errors = Timer(run.clock), list[StepError]()
+    facts = state.get("facts", [])
+    reply = None
+    with guarded("answer", errors):
+        reply = checked(run.reader.answer(state["question"], state["strategy"], facts), facts)
+    update: State = {"errors": errors, "seconds": {"answer": timer()}}
+    if reply is None:
+        return update | {"reply": abstention("the reader failed"), "failure": _said(errors), "stop": "error"}
+    if not facts and _nothing_was_read(state):
+        failures = [error for item in state["rounds"] for error in item.errors]
+        return update | {"reply": reply, "failure": _said(failures), "stop": "error"}
+    return update | {"reply": reply, "tokens": reply.tokens}
+
+
+def _nothing_was_read(state: State) -> bool:
+    """Whether every page of the run failed, so that an abstention would only hide that."""
+    rounds = state.get("rounds", [])
+    return bool(rounds) and all(item.errors and (not item.read or _all_failed(item)) for item in rounds)
+
+
+def _all_failed(item: RoundRecord) -> bool:
+    failed = sum(error.step.startswith("read") for error in item.errors)
+    return failed > len(item.read) or (failed == 1 and len(item.read) == 1)
+
+
+def _said(errors: Sequence[StepError]) -> str:
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{first.step}: {first.kind}: {first.message}{more}"
+
+
+def verify(state: State, run: Run) -> State:
+    """Lets an answer through that follows from its facts; else one revision on the best fact, or none."""
+    timer, errors, reply = Timer(run.clock), list[StepError](), state["reply"]
+    facts, question, made = state.get("facts", []), state["question"], state["strategy"]
+    stop: StopReason = state["stop"]
+    why = objection(reply, question, made, facts)
+    update: State = {"revised": why}
+    if why is not None:
+        revision = None
+        by_id = {fact.id: fact for fact in facts}
+        cited = [by_id[i] for i in reply.fact_ids if i in by_id and by_id[i].support != "none"]
+        best = max(
+            cited or [f for f in facts if f.support != "none"], key=lambda fact: fact.score, default=None
+        )
+        if best is not None:
+            with guarded("verify", errors):
+                revision = checked(run.reader.answer(question, made, [best]), [best])
+        if revision is None or objection(revision, question, made, facts) is not None:
+            revision = abstention(f"the answer {plain(reply.text, 80)!r} was not let through: {why}")
+        update |= {"reply": revision, "tokens": revision.tokens}
+        reply = revision
+    if stop == "answered" and reply.abstains:
+        stop = "abstained"
+    return update | {"stop": stop, "errors": errors, "seconds": {"verify": timer()}}

@@ -1,0 +1,127 @@
+"""What a run knows and what its nodes share: the graph's state, its reducers, and the run's context."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Protocol, TypedDict
+
+from agent.config import Config
+from agent.trajectory import RoundRecord, StepError, StopReason
+from agent.types import DraftAnswer, Fact, FactDraft, Plan, Reader
+from indexes.types import OutlineEntry, Page
+from retrieval.types import Retriever
+
+
+class PageSource(Protocol):
+    """What the graph needs of a document."""
+
+    doc_id: str
+    outline: tuple[OutlineEntry, ...]
+
+    def __len__(self) -> int: ...
+
+    def layout(self, numbers: Sequence[int]) -> Mapping[int, Page]:
+        """The pages with their full layout."""
+        ...
+
+
+@dataclass
+class Run:
+    """What the nodes of one run share beside the state: nothing here needs to survive a restart."""
+
+    document: PageSource
+    retriever: Retriever
+    reader: Reader
+    config: Config
+    clock: Callable[[], float] = time.perf_counter
+    pages: dict[int, Page] = field(default_factory=dict)
+
+    def layout(self, numbers: Sequence[int]) -> dict[int, Page]:
+        """Pages with their layout; those of the round are kept for recording."""
+        missing = [n for n in numbers if n not in self.pages]
+        if missing:
+            self.pages = {n: page for n, page in self.pages.items() if n in numbers}
+            self.pages.update(self.document.layout(missing))
+        return {n: self.pages[n] for n in numbers if n in self.pages}
+
+
+def merge_rounds(old: Sequence[RoundRecord], new: Sequence[RoundRecord]) -> list[RoundRecord]:
+    """Reducer: a record replaces the one of its round."""
+    by_number = {item.number: item for item in [*old, *new]}
+    return [by_number[number] for number in sorted(by_number)]
+
+
+def merge_facts(old: Sequence[Fact], new: Sequence[Fact]) -> list[Fact]:
+    """Reducer: a fact replaces the one with its id; new ones come last."""
+    return list({fact.id: fact for fact in [*old, *new]}.values())
+
+
+def add_pages(old: Sequence[int], new: Sequence[int]) -> list[int]:
+    """Reducer: pages in the order they were first seen."""
+    return list(dict.fromkeys([*old, *new]))
+
+
+def merge_labels(old: Mapping[int, str | None], new: Mapping[int, str | None]) -> dict[int, str | None]:
+    """Reducer: printed page labels by page."""
+    return {**old, **new}
+
+
+def add_errors(old: Sequence[StepError], new: Sequence[StepError]) -> list[StepError]:
+    """Reducer: errors in order."""
+    return [*old, *new]
+
+
+def add_queries(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Reducer: queries in the order they were first asked."""
+    return list(dict.fromkeys([*old, *new]))
+
+
+def add_seconds(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
+    """Reducer: seconds by step, summed."""
+    return {
+        step: old.get(step, 0.0) + new.get(step, 0.0) for step in [*old, *(s for s in new if s not in old)]
+    }
+
+
+def add_tokens(old: int, new: int) -> int:
+    """Reducer: tokens, summed."""
+    return old + new
+
+
+class State(TypedDict, total=False):
+    """What a run knows; plain values only, so that a checkpointer can store it."""
+
+    question: str
+    strategy: Plan
+    queries: tuple[str, ...]
+    asked: Annotated[list[str], add_queries]
+    wanted: tuple[int, ...]
+    rounds: Annotated[list[RoundRecord], merge_rounds]
+    facts: Annotated[list[Fact], merge_facts]
+    seen: Annotated[list[int], add_pages]
+    labels: Annotated[dict[int, str | None], merge_labels]
+    drafts: tuple[FactDraft, ...]
+    missing: tuple[int, ...]
+    reply: DraftAnswer
+    revised: str | None
+    failure: str | None
+    stop: StopReason
+    errors: Annotated[list[StepError], add_errors]
+    seconds: Annotated[dict[str, float], add_seconds]
+    tokens: Annotated[int, add_tokens]
+
+
+def spent(state: State) -> float:
+    """Seconds since the run's plan began."""
+    return sum(state.get("seconds", {}).values())
+
+
+class Timer:
+    """Seconds since it was made."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._start = clock, clock()
+
+    def __call__(self) -> float:
+        """Seconds until now."""
+        return max(0.0, self._clock() - self._start)

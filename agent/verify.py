@@ -1,0 +1,123 @@
+"""Verification: every number and name of an answer must follow from the facts it cites."""
+
+import re
+from collections.abc import Sequence
+
+from agent.arithmetic import Number, agrees, evaluate, find_numbers, number_words, values
+from agent.matching import token, tokens
+from agent.plain import plain
+from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
+
+MAX_ANSWER = 2000  # characters
+_CONSTANTS = frozenset({1.0, 2.0, 4.0, 12.0, 100.0, 1000.0, 365.0, 1e6, 1e9})
+"""What arithmetic may use beside the facts' numbers: scales, percent, halves, quarters, months, days."""
+
+_CAPITALIZED = re.compile(r"[^\W\d_][\w'’&.-]*")
+_COMMON = frozenset(
+    "yes no the a an in on at of for from by and or to is was were are there none not total it".split()
+)
+
+
+def objection(reply: DraftAnswer, question: str, plan: Plan, facts: Sequence[Fact]) -> str | None:
+    """Why an answer does not follow from the facts it cites, or None where it does.
+
+    Args:
+        reply: the answer; an abstention always passes.
+        question: what was asked: what it says itself needs no fact.
+        plan: for a count or a list the number of cited facts is a number that follows.
+        facts: the ledger.
+    """
+    if reply.abstains:
+        return None
+    by_id = {fact.id: fact for fact in facts}
+    cited = [by_id[i] for i in reply.fact_ids if i in by_id]
+    if not plain(reply.text):
+        return "the answer is empty"
+    if not cited:
+        return "the answer cites no fact of the ledger"
+    if all(fact.support == "none" for fact in cited):
+        return "nothing on the pages bears out the cited facts"
+    told = [text for fact in cited for text in (fact.text, fact.quote)]
+    computed, why = _computed(reply, told, len(cited))
+    if why is not None:
+        return why
+    known = values([*told, question])
+    if plan.answer_type in ("count", "list"):
+        known.add(float(len(cited)))
+    return _unsaid_number(reply.text, known, computed) or _unsaid_name(reply.text, [*told, question])
+
+
+def _computed(reply: DraftAnswer, told: Sequence[str], n_cited: int) -> tuple[float | None, str | None]:
+    """The value of the answer's expression and what is wrong with it; its numbers must be the facts'."""
+    if not reply.expression:
+        return None, None
+    try:
+        value = evaluate(reply.expression)
+    except ValueError as error:
+        return None, str(error)
+    known = values(told) | _CONSTANTS | {float(n) for n in range(1, n_cited + 1)}
+    for number in find_numbers(reply.expression):
+        if not agrees(number, known):
+            return (
+                None,
+                f"the expression {reply.expression!r} uses {number.value:g}, which no cited fact says",
+            )
+    return value, None
+
+
+def _unsaid_number(text: str, known: set[float], computed: float | None) -> str | None:
+    for number in find_numbers(text):
+        if not agrees(number, known) and not (computed is not None and _rounds_to(number, computed)):
+            return f"no cited fact says {number.value:g}"
+    return None
+
+
+def _rounds_to(number: Number, value: float) -> bool:
+    """Whether a computed value, as it is or as a percentage, rounds to a printed number."""
+    half = 0.5 * 10.0**-number.places + 1e-9
+    if number.scale != 1 and abs(number.value * number.scale - abs(value)) <= half * number.scale:
+        return True
+    candidates = (abs(value), abs(value) * 100) if number.percent else (abs(value),)
+    return any(abs(number.value - candidate) <= half for candidate in candidates)
+
+
+def _unsaid_name(text: str, told: Sequence[str]) -> str | None:
+    """A name or other capitalized word of the answer that no fact holds; its first word may be any."""
+    said = {t for line in told for t in tokens(line)}
+    joined = "".join(t for line in told for t in tokens(line))
+    for match in list(_CAPITALIZED.finditer(text))[1:]:
+        word = token(match[0])
+        if (
+            not match[0][0].isupper()
+            or len(word) < 2
+            or word in said
+            or word in _COMMON
+            or number_words(word)
+        ):
+            continue
+        if word not in joined:
+            return f"no cited fact names {plain(match[0], 40)!r}"
+    return None
+
+
+def checked(reply: DraftAnswer, facts: Sequence[Fact]) -> DraftAnswer:
+    """The reply as the graph keeps it: bounded, its facts those that exist, an empty text an abstention."""
+    known = {fact.id for fact in facts}
+    text = plain(reply.text, MAX_ANSWER)
+    if not text or text == UNANSWERABLE:
+        return abstention(plain(reply.reason, MAX_ANSWER) or "no answer was given", reply.tokens)
+    return DraftAnswer(
+        text=text,
+        fact_ids=tuple(i for i in dict.fromkeys(reply.fact_ids) if i in known),
+        reason=plain(reply.reason, MAX_ANSWER),
+        confidence=min(1.0, max(0.0, float(reply.confidence)))
+        if reply.confidence == reply.confidence
+        else 0.0,
+        expression=reply.expression,
+        tokens=reply.tokens,
+    )
+
+
+def abstention(reason: str, tokens_used: int = 0) -> DraftAnswer:
+    """An answer that says the document does not say."""
+    return DraftAnswer(UNANSWERABLE, (), reason, 0.0, tokens=tokens_used)
