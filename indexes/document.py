@@ -96,6 +96,11 @@ class Document:
         self._pool.close()
 
     @property
+    def key(self) -> str:
+        """A digest of all that the pages' words depend on: the content, OCR or not, the rules that read it."""
+        return self._key(self._secret, self._ocr)
+
+    @property
     def labels(self) -> tuple[str | None, ...]:
         """Every page's label: the PDF's, else the number printed on it, else None. Reads the document."""
         self._read()
@@ -173,7 +178,7 @@ class Document:
     def _read(self) -> PageStore:
         """The store of finished pages; reads the document where the cache does not have it."""
         if self._store is None:
-            final = entry("pages", self._key(self._secret, self._ocr))
+            final = entry("pages", self.key)
             meta = _read_json(final / "meta.json")
             if meta is None:
                 with lock(final):

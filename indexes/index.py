@@ -70,6 +70,7 @@ class PageIndex:
         """
         about = {
             "document": doc.sha256,
+            "words": doc.key,
             "pages": len(doc),
             "encoder": encoder.name,
             "revision": encoder.revision,
