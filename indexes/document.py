@@ -97,7 +97,7 @@ class Document:
 
     @property
     def key(self) -> str:
-        """A digest of all that the pages' words depend on: the content, OCR or not, the rules that read it."""
+        """A digest of what the pages' words depend on: content, password, OCR or not, reading rules."""
         return self._key(self._secret, self._ocr)
 
     @property
