@@ -165,6 +165,7 @@ def _build(doc: "Document", encoder: Encoder, folder: Path, about: dict[str, Any
     work = folder.with_name(f"{folder.name}.parts")
     spans = [range(i, min(i + PART_PAGES, len(doc) + 1)) for i in range(1, len(doc) + 1, PART_PAGES)]
     paths = [work / f"{span.start:06d}-{span.stop - 1:06d}.npz" for span in spans]
+    _ = doc.labels  # reads the document, with a bar of its own
     with bar(len(doc), "indexing", "page", quiet) as progress:
         missing = []
         for span, path in zip(spans, paths, strict=True):
