@@ -48,24 +48,26 @@ class Config(BaseModel):
 
 
 def names() -> list[str]:
-    """The configs that come with the package."""
-    files = resources.files("configs").iterdir()
-    return sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
+    """The configs that come with the package; other YAML files that lie beside them are none."""
+    files = {file.name: file for file in resources.files("configs").iterdir() if file.name.endswith(".yaml")}
+    return sorted(
+        name.removesuffix(".yaml")
+        for name, file in files.items()
+        if set(_mapping(file.read_text(encoding="utf-8"), name)) <= set(Config.model_fields)
+    )
 
 
-def load_config(name: str | Path, **dials: Any) -> Config:
-    """Loads a config by its name or its path; `dials` that are not None replace those of the file.
+def load_config(source: "str | Path | Config", **dials: Any) -> Config:
+    """Loads a config by its name or its path; `dials` that are not None replace its own.
 
     Raises:
         InputError: there is no such config, it is no YAML mapping, a key is unknown or a value out of range.
     """
-    where, text = _source(str(name))
-    values = _mapping(text, where)
-    for key, value in dials.items():
-        if value is not None:
-            values[key] = value
-            where = f"--{key.replace('_', '-')}" if key in Config.model_fields else where
-    return _validated(values, Path(str(name)).stem, where)
+    given = {key: value for key, value in dials.items() if value is not None}
+    if isinstance(source, Config):
+        return _validated({**source.model_dump(), **given}, source.name, "config", given)
+    where, text = _source(str(source))
+    return _validated({**_mapping(text, where), **given}, Path(str(source)).stem, where, given)
 
 
 def _source(name: str) -> tuple[str, str]:
@@ -75,7 +77,7 @@ def _source(name: str) -> tuple[str, str]:
             return name, Path(name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"config {name}: cannot be read ({_first(error)})") from error
-    if name not in names():
+    if not (resources.files("configs") / f"{name}.yaml").is_file():
         raise InputError(
             f"config {name!r} is unknown{_meant(name, names())}; there are: {', '.join(names())}"
         )
@@ -96,19 +98,21 @@ def _mapping(text: str, where: str) -> dict[str, Any]:
     return dict(values)
 
 
-def _validated(values: dict[str, Any], name: str, where: str) -> Config:
+def _validated(values: dict[str, Any], name: str, where: str, given: Mapping[str, Any]) -> Config:
     known = sorted(set(Config.model_fields) - {"name"})
     for key in values:
         if key not in known:
             raise InputError(f"{where}: unknown key {key!r}{_meant(key, known)}")
-    if isinstance(values.get("max_seconds"), int) and not isinstance(values["max_seconds"], bool):
-        values["max_seconds"] = float(values["max_seconds"])
+    seconds = values.get("max_seconds")
+    if isinstance(seconds, int) and not isinstance(seconds, bool):
+        values = {**values, "max_seconds": float(seconds)}
     try:
         return Config(**values, name=name)
     except ValidationError as error:
         first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        raise InputError(f"{where}: {key} is {first['input']!r}: {first['msg'].lower()}") from error
+        key, got = ".".join(map(str, first["loc"])), first["input"]
+        what = f"--{key.replace('_', '-')} {got}" if key in given else f"{where}: {key} is {got!r}"
+        raise InputError(f"{what}: {first['msg'].lower()}") from error
 
 
 def _meant(word: str, known: list[str]) -> str:

@@ -1,5 +1,6 @@
 """Grounding: what a reader says becomes regions on the page and a word on how the page bears it out."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -7,12 +8,12 @@ import numpy as np
 
 from agent.arithmetic import agrees, find_numbers, values
 from agent.citations import round_outward
-from agent.matching import Match, PageText, token, tokens
+from agent.matching import MIN_SHARE, Match, PageText, is_number, token, tokens
 from agent.plain import plain
 from agent.types import EvidenceRegion, FactDraft, Support
 from indexes.types import BBox, LayoutBlock, Page
 
-MAX_REGIONS = 6
+MAX_REGIONS = 12
 MAX_TEXT = 1500
 WHOLE_PAGE = 0.85  # share of the page from which a box is taken for "the whole page"
 _FEW = 0.8  # share of a statement's words that the page must hold where no quote was found
@@ -65,15 +66,31 @@ def ground(draft: FactDraft, page: PageText) -> Grounded | Dropped:
         inside = {i for span in match.ranges for i in range(*span)}
         if not place.words or inside & place.words or match.exact:
             place.words, place.boxes, place.visual = inside, [], False
-    boxes = place.boxes + word_regions(page.page, place.words)
+    words = _told(draft, quote, page, place.words) if ranged else place.words
+    boxes = place.boxes + word_regions(page.page, words)
     if not boxes:
         reason = "; ".join(place.notes) or "its quote is not on the page"
         return Dropped(draft, f"page {draft.ref.page}: {reason}: {text[:80]!r}")
     regions = tuple(EvidenceRegion(draft.ref, round_outward(box)) for box in boxes[:MAX_REGIONS])
-    if match is None and ranged and quote and _same(quote, page, place.words):
-        match = Match((), exact=True)
-    support = _support(text or quote, quote, page, match, place.visual)
+    if len(boxes) > MAX_REGIONS:
+        place.notes.append(f"{len(boxes) - MAX_REGIONS} regions beyond {MAX_REGIONS}")
+    if match is None and quote:
+        match = _pieced_together(quote, page, place.words)
+    # What a reader counted follows from how much it pointed at.
+    counted = {float(draft.ref.page), float(len(draft.words)), float(len(draft.blocks))}
+    support = _support(text or quote, quote, page, match, place.visual, counted)
     return Grounded(draft, text or quote, quote, regions, support, tuple(place.notes))
+
+
+def _told(draft: FactDraft, quote: str, page: PageText, words: set[int]) -> set[int]:
+    """The words of the ranges that the quote tells; ranges of column headers beside a quoted row are not."""
+    told = set(tokens(quote))
+    kept: set[int] = set()
+    for start, end in draft.words:
+        inside = [i for i in range(max(0, start), min(end, len(page.tokens))) if page.tokens[i]]
+        if sum(page.tokens[i] in told for i in inside) * 2 > len(inside):
+            kept.update(range(max(0, start), min(end, len(page.tokens))))
+    return kept or words
 
 
 def _pointed_at(draft: FactDraft, page: Page) -> _Place:
@@ -194,20 +211,28 @@ def _runs(page: Page, words: Sequence[int]) -> list[list[int]]:
     return runs
 
 
-def _same(quote: str, page: PageText, words: Iterable[int]) -> bool:
-    """Whether a quote is made of the words that a reader pointed at."""
-    inside = "".join(page.tokens[i] for i in sorted(words))
-    return "".join(tokens(quote)) in inside
+def _pieced_together(quote: str, page: PageText, words: Iterable[int]) -> Match | None:
+    """A quote put together from the words that a reader pointed at, which stand apart on the page."""
+    inside = [page.tokens[i] for i in sorted(words)]
+    told = tokens(quote)
+    if told and "".join(told) in "".join(inside):
+        return Match((), exact=True)
+    left = Counter(told) - Counter(inside)
+    few = sum(left.values()) <= (1 - MIN_SHARE) * len(told)
+    return Match((), exact=False) if told and few and not any(map(is_number, left)) else None
 
 
-def _support(text: str, quote: str, page: PageText, match: Match | None, visual: bool) -> Support:
+def _support(
+    text: str, quote: str, page: PageText, match: Match | None, visual: bool, counted: set[float]
+) -> Support:
     """How the page's words bear a statement out.
 
     `exact`: its quote stands there word by word, and so does every number and name of the statement.
-    `approximate`: the quote is there but for slips, or a name is worded otherwise, or a number is rescaled.
+    `approximate`: the quote is there but for slips, or a name is worded otherwise, or a number is rescaled or
+    counted.
     `visual`: it rests on a picture, which words can't confirm. `none`: nothing on the page says so.
     """
-    numbers, names = _numbers_stand(text, page), _names_stand(text, page)
+    numbers, names = _numbers_stand(text, page, counted), _names_stand(text, page)
     if match is not None and numbers:
         return "exact" if match.exact and numbers == 2 and names else "approximate"
     if match is None and visual:
@@ -217,19 +242,13 @@ def _support(text: str, quote: str, page: PageText, match: Match | None, visual:
     return "approximate" if not quote and numbers and names and share >= _FEW else "none"
 
 
-def _numbers_stand(text: str, page: PageText) -> int:
-    """2 where every number of a statement is printed on the page, 1 where rescaled or rounded, else 0."""
-    numbers = find_numbers(text)
-    if all(token(text_of) in page.vocabulary for text_of in _printed(text, numbers)):
+def _numbers_stand(text: str, page: PageText, counted: set[float]) -> int:
+    """2 where every number of a statement is printed on the page, 1 where rescaled or counted, else 0."""
+    printed = [word for word in text.split() if is_number(word)]
+    if all(token(word) in page.vocabulary for word in printed):
         return 2
-    known = values([page.page.text])
-    return 1 if all(agrees(number, known) for number in numbers) else 0
-
-
-def _printed(text: str, numbers: Sequence[object]) -> list[str]:
-    return (
-        [word for word in text.split() if any(character.isdigit() for character in word)] if numbers else []
-    )
+    known = values([page.page.text]) | counted
+    return 1 if all(agrees(number, known) for number in find_numbers(text)) else 0
 
 
 def _names_stand(text: str, page: PageText) -> bool:

@@ -122,20 +122,21 @@ class PageText:
             return None
         need = Counter(quote)
         same = self._near(need)
-        places = [(i, same.get(t, t)) for i, t in enumerate(self.tokens) if same.get(t, t) in need]
-        width = len(quote) + max(6, len(quote))
+        filled = [(i, same.get(t, t)) for i, t in enumerate(self.tokens) if t]
+        places = [(at, i, name) for at, (i, name) in enumerate(filled) if name in need]
+        width = len(quote) + max(2, len(quote) // 2)
         best, have, count, left = (0, 0, 0, 0), Counter[str](), 0, 0
         numbers = {t: n for t, n in need.items() if is_number(t)}
-        for i, name in places:
+        for at, i, name in places:
             have[name] += 1
             count += have[name] <= need[name]
-            while i - places[left][0] >= width or have[places[left][1]] > need[places[left][1]]:
-                dropped = places[left][1]
+            while at - places[left][0] >= width or have[places[left][2]] > need[places[left][2]]:
+                dropped = places[left][2]
                 have[dropped] -= 1
                 count -= have[dropped] < need[dropped]
                 left += 1
             if all(have[t] >= n for t, n in numbers.items()):
-                span = places[left][0], i + 1
+                span = places[left][1], i + 1
                 inside = int(not hint or any(index in hint for index in range(*span)))
                 best = max(best, (count, inside, span[0] - span[1], span[0]))
         count, _, negative, start = best

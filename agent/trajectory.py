@@ -7,11 +7,11 @@ A row is one JSON line of an `infer.jsonl` (`question_id`, `model`, `model_raw`,
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from agent.citations import Citation, ParsedText, cite, parse_model_raw, write_model_raw
-from agent.types import UNANSWERABLE, Decision, DraftAnswer, EvidenceRegion, Fact, Plan
+from agent.types import Decision, DraftAnswer, EvidenceRegion, Fact, Plan
 from indexes.types import BBox, PageRef
 from retrieval.types import RetrievedPage
 
@@ -111,8 +111,8 @@ class Trajectory:
 
     @property
     def answer(self) -> str:
-        """The answer's text; exactly `Unanswerable` for an abstention."""
-        return self.reply.text
+        """The answer's text; exactly `Unanswerable` for an abstention, empty where the run failed."""
+        return self.reply.text if self.failure is None else ""
 
     @property
     def cited(self) -> tuple[Fact, ...]:
@@ -359,8 +359,3 @@ def _read_fact(data: Mapping[str, Any], doc_id: str) -> Fact:
         score=data["score"],
         part=data["part"],
     )
-
-
-def failed(trajectory: Trajectory, reason: str) -> Trajectory:
-    """The same run marked as one without an answer."""
-    return replace(trajectory, failure=reason, reply=DraftAnswer(UNANSWERABLE, (), reason, 0.0), stop="error")

@@ -1,0 +1,274 @@
+"""`python -m agent.answer doc.pdf "question"`: answers with evidence, from the command line or as a library.
+
+from agent.answer import answer
+result = answer("doc.pdf", "What was revenue in 2023?")
+print(result.answer)
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from agent.plain import plain
+from indexes.errors import InputError, run_command
+
+if TYPE_CHECKING:
+    from agent.config import Config
+    from agent.trajectory import Trajectory
+    from agent.types import Reader
+    from indexes.document import Document
+    from retrieval.types import Retriever
+
+MAX_QUESTION = 4000  # characters
+
+EXAMPLES = """\
+examples:
+  python -m agent.answer report.pdf "What was the operating profit in 2024?"
+      the answer, each fact with its page, box and quote, and what the run cost
+  python -m agent.answer report.pdf "Who chairs the board?" "How many sites are there?"
+      several questions share the index
+  python -m agent.answer scan.pdf "What is the total?" --rounds 5 --k 6
+      look longer: up to 5 rounds of 6 pages
+  python -m agent.answer report.pdf "What was revenue?" --out answer/
+      also answer/answer.json, a picture of each cited page with numbered boxes, and answer/answer.pdf
+  python -m agent.answer report.pdf "What was revenue?" --json --quiet > infer.jsonl
+      the row alone: a DocScope infer.jsonl row with the whole trajectory under "trajectory"
+  python -m agent.answer locked.pdf "What was revenue?" --password secret
+
+A folder of page images is a document too. The index is cached: the second question on a document starts at
+once. Where the document does not say, the answer is "Unanswerable" and the nearest evidence is shown.
+exit codes: 0 answered or abstained, 1 the run failed, 2 something you can put right
+"""
+
+
+@dataclass
+class Asker:
+    """An opened, indexed document and a reader: asks any number of questions.
+
+    Attributes:
+        indexing_seconds: what opening and indexing took.
+    """
+
+    document: "Document"
+    retriever: "Retriever"
+    reader: "Reader"
+    config: "Config"
+    indexing_seconds: float = 0.0
+
+    def ask(self, question: str, question_id: str = "") -> "Trajectory":
+        """Runs the graph on a question.
+
+        Raises:
+            InputError: the question is empty or too long, or something that the user can put right stops it.
+        """
+        from agent.graph import ask
+        from agent.state import Run
+
+        text = checked_question(question)
+        run = Run(self.document, self.retriever, self.reader, self.config)
+        name = f"pagetrail/{self.config.name or 'custom'}"
+        trajectory = ask(text, run, question_id=question_id or f"{self.document.doc_id}::q1", model=name)
+        document = self.document
+        notes: dict[str, Any] = {
+            "sha256": document.sha256,
+            "pages": len(document),
+            "ocred": list(document.ocred),
+            "failed": {str(page): plain(str(why), 300) for page, why in sorted(document.failed.items())},
+            "warning": plain(str(getattr(document, "warning", "")), 300),
+        }
+        timings = {**trajectory.timings, "indexing": round(self.indexing_seconds, 4)}
+        return replace(trajectory, notes=notes, timings=timings)
+
+
+def checked_question(question: str) -> str:
+    """The question on one line.
+
+    Raises:
+        InputError: it is empty or too long.
+    """
+    text = plain(question)
+    if not text:
+        raise InputError('the question is empty: ask something, such as "What was revenue in 2023?"')
+    if len(text) > MAX_QUESTION:
+        raise InputError(f"the question has {len(text)} characters: at most {MAX_QUESTION} are taken")
+    return text
+
+
+@contextmanager
+def open_asker(
+    path: str | os.PathLike[str], config: "Config", *, password: str | None = None, quiet: bool = True
+) -> Iterator[Asker]:
+    """Opens and indexes a document, ready for questions.
+
+    Args:
+        path: a PDF, or a folder of page images.
+        config: what to retrieve and read with.
+        password: of an encrypted PDF.
+        quiet: no progress bars on stderr.
+
+    Raises:
+        InputError: the document cannot be opened, or the config names an encoder or reader that is not there.
+    """
+    from retrieval.hybrid import open_retriever
+
+    from agent.readers import load_reader
+    from indexes.document import Document
+
+    start = time.perf_counter()
+    with Document.open(path, password=password, ocr=config.ocr, quiet=quiet) as document:
+        retriever = open_retriever(document, encoder=config.encoder, quiet=quiet)
+        reader = load_reader(config.reader, getattr(retriever, "encoder", None))
+        yield Asker(document, retriever, reader, config, time.perf_counter() - start)
+
+
+def answer(
+    path: str | os.PathLike[str],
+    question: str,
+    *,
+    config: "str | Path | Config" = "cpu",
+    password: str | None = None,
+    quiet: bool = True,
+    **dials: Any,
+) -> "Trajectory":
+    """Answers a question about a document.
+
+    Args:
+        path: a PDF, or a folder of page images.
+        question: what to ask.
+        config: a config's name, its path, or the config itself.
+        password: of an encrypted PDF.
+        quiet: no progress bars on stderr.
+        dials: replace those of the config, such as `rounds=5` or `k=6`.
+
+    Returns:
+        The run: `answer`, `cited` facts with their regions, all `facts`, `rounds`, `row()` for a benchmark.
+
+    Raises:
+        InputError: something that the user can put right.
+    """
+    from agent.config import load_config
+
+    checked_question(question)
+    with open_asker(path, load_config(config, **dials), password=password, quiet=quiet) as asker:
+        return asker.ask(question)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """One line, as for every other mistake of a user."""
+        raise InputError(f"{message}; see python -m agent.answer --help")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = _Parser(
+        prog="python -m agent.answer",
+        description="Answers questions about a PDF, every fact with its page, its region and its quote.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.add_argument("document", help="a PDF, or a folder of page images")
+    made.add_argument("questions", nargs="+", metavar="question", help="what to ask; several share the index")
+    made.add_argument("--config", default="cpu", help="a config's name or a YAML file (default: cpu)")
+    made.add_argument("--rounds", type=int, help="retrieve-read-record rounds at most")
+    made.add_argument("--k", type=int, help="pages read a round")
+    made.add_argument("--password", help="of an encrypted PDF")
+    made.add_argument("--out", type=Path, metavar="DIR", help="write the row, pictures and a marked PDF")
+    made.add_argument("--json", action="store_true", help="print the row alone, one line a question")
+    made.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    options = parser().parse_args(argv)
+    for number, question in enumerate(options.questions, start=1):
+        try:
+            checked_question(question)
+        except InputError as error:
+            if len(options.questions) == 1:
+                raise
+            raise InputError(f"question {number}: {error}") from error
+    from agent.config import load_config
+
+    config = load_config(options.config, rounds=options.rounds, k=options.k)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    with (
+        _folder(options.out),
+        open_asker(options.document, config, password=options.password, quiet=options.quiet) as asker,
+    ):
+        runs = []
+        for number, question in enumerate(options.questions, start=1):
+            run = asker.ask(question, f"{asker.document.doc_id}::q{number}")
+            runs.append(run)
+            _print(run, as_json=options.json, more=number < len(options.questions))
+        if options.out is not None:
+            _write(runs, asker.document, options.out, quiet=options.quiet or options.json)
+    return 1 if any(run.failure is not None for run in runs) else 0
+
+
+def _print(run: "Trajectory", *, as_json: bool, more: bool) -> None:
+    from agent.show import show
+
+    sys.stdout.write(run.line() + "\n" if as_json else show(run) + ("\n" if more else ""))
+    sys.stdout.flush()
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[None]:
+    """Makes the folder for results before the work begins; takes it back where nothing came of it."""
+    if out is None:
+        yield
+        return
+    made: list[Path] = []
+    try:
+        made += [path for path in (out, *out.parents) if not path.exists()]
+        out.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        _remove_empty(made)
+        raise InputError(f"--out {out}: cannot be written ({error.strerror}); name another folder") from error
+    try:
+        yield
+    except BaseException:
+        _remove_empty(made)
+        raise
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Removes folders, the innermost first, as long as they are empty."""
+    for folder in folders:
+        try:
+            folder.rmdir()
+        except OSError:
+            return
+
+
+def _write(runs: Sequence["Trajectory"], document: "Document", out: Path, *, quiet: bool) -> None:
+    from agent.pictures import write_pictures
+    from indexes.cache import write_atomic
+
+    single = len(runs) == 1
+    lines = "".join(run.line() + "\n" for run in runs)
+    file = out / ("answer.json" if single else "answers.jsonl")
+    write_atomic(file, lines.encode("utf-8"))
+    written = [file]
+    for number, run in enumerate(runs, start=1):
+        written += write_pictures(document, run, out, "" if single else f"q{number}-")
+    if not quiet:
+        sys.stderr.write(f"written: {', '.join(str(path) for path in written)}\n")
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,113 @@
+"""An answer as a person reads it: the answer, its evidence, what else was found, what it cost."""
+
+from collections.abc import Iterable, Sequence
+
+from agent.plain import plain
+from agent.trajectory import Trajectory
+from agent.types import Fact
+
+MAX_OTHER = 8
+MAX_QUOTE = 300  # characters
+_WHY = {
+    "answered": "the reader had enough",
+    "abstained": "the reader had searched enough to say so",
+    "rounds": "the budget of rounds was spent",
+    "pages": "the budget of pages was spent",
+    "seconds": "the budget of seconds was spent",
+    "nothing_left": "no unread page was left to read",
+    "error": "a step failed",
+}
+
+
+def show(trajectory: Trajectory) -> str:
+    """The run as text, ending with a newline; nothing in it can steer a terminal."""
+    parts = [_answer(trajectory)]
+    cited = trajectory.cited if not trajectory.reply.abstains and trajectory.failure is None else ()
+    near = [] if cited else list(trajectory.shown)
+    if cited:
+        parts.append(_facts("Evidence", cited, trajectory))
+    if near:
+        parts.append(_facts("Nearest evidence", near, trajectory))
+    rest = [fact for fact in trajectory.other if fact not in near]
+    if rest:
+        parts.append(_facts("Other evidence", rest[:MAX_OTHER], trajectory, len(rest) - MAX_OTHER))
+    parts.append(_cost(trajectory))
+    return "\n\n".join(parts) + "\n"
+
+
+def _answer(trajectory: Trajectory) -> str:
+    reply = trajectory.reply
+    lines = [f"Question: {plain(trajectory.question)}"]
+    if trajectory.failure is not None:
+        return "\n".join([*lines, f"No answer: the run failed ({plain(trajectory.failure)})"])
+    lines.append(f"Answer: {plain(reply.text)}")
+    if reply.abstains:
+        queries = dict.fromkeys(query for record in trajectory.rounds for query in record.queries)
+        lines += [f"Looked for: {'; '.join(map(plain, queries))}", f"Not found: {plain(reply.reason)}"]
+    elif reply.expression:
+        lines.append(f"Computed: {plain(reply.expression)}")
+    if trajectory.revised:
+        lines.append(f"A first answer was not let through: {plain(trajectory.revised)}")
+    return "\n".join(lines)
+
+
+def _facts(title: str, facts: Sequence[Fact], trajectory: Trajectory, more: int = 0) -> str:
+    lines = [title]
+    for fact in facts:
+        for number, region in enumerate(fact.regions):
+            page = place(region.ref.page, trajectory.labels.get(region.ref.page))
+            box = ", ".join(f"{value:.3f}" for value in region.bbox.as_list())
+            name = fact.id if number == 0 else ""
+            support = f"  {fact.support}" if number == 0 else ""
+            lines.append(f"  {name:<4} {page}  [{box}]{support}")
+        text, quote = plain(fact.text, MAX_QUOTE), plain(fact.quote, MAX_QUOTE)
+        if text and text != quote:
+            lines.append(f"       {text}")
+        if quote:
+            lines.append(f'       "{quote}"')
+    if more > 0:
+        lines.append(f"  and {more} more, in the row that --json or --out gives")
+    return "\n".join(lines)
+
+
+def place(page: int, label: str | None) -> str:
+    """A page as people find it: `p. 14 (label 12)`, or `p. 14` where nothing is printed on it."""
+    name = plain(label or "", 40)
+    return f"p. {page} (label {name})" if name else f"p. {page}"
+
+
+def _cost(trajectory: Trajectory) -> str:
+    read, timings = trajectory.pages_read, trajectory.timings
+    rounds = len(trajectory.rounds)
+    pages = f"{len(read)} {_plural(len(read), 'page')} read" + (f" ({spans(read)})" if read else "")
+    line = f"{rounds} {_plural(rounds, 'round')}, {pages}, {timings.get('total', 0.0):.1f} s"
+    if "indexing" in timings:
+        line += f" after {timings['indexing']:.1f} s of opening and indexing"
+    if trajectory.tokens:
+        line += f", {trajectory.tokens} tokens"
+    lines = ["Cost", f"  {line}", f"  stopped: {trajectory.stop} ({_WHY[trajectory.stop]})"]
+    notes = trajectory.notes
+    if notes.get("ocred"):
+        lines.append(f"  read by OCR: {_plural(len(notes['ocred']), 'page')} {spans(notes['ocred'])}")
+    for page, why in notes.get("failed", {}).items():
+        lines.append(f"  page {page} failed and was skipped: {plain(str(why), 200)}")
+    if notes.get("warning"):
+        lines.append(f"  the file: {plain(str(notes['warning']), 200)}")
+    errors = [*trajectory.errors, *(error for record in trajectory.rounds for error in record.errors)]
+    lines += [f"  error in {error.step}: {error.kind}: {error.message}" for error in errors]
+    return "\n".join(lines)
+
+
+def _plural(count: int, noun: str) -> str:
+    return noun if count == 1 else f"{noun}s"
+
+
+def spans(pages: Iterable[int]) -> str:
+    """Pages in few words: `3-5, 9`."""
+    runs: list[list[int]] = []
+    for page in sorted(set(pages)):
+        if runs and page == runs[-1][1] + 1:
+            runs[-1][1] = page
+        else:
+            runs.append([page, page])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
