@@ -1,0 +1,114 @@
+"""An answer before it is decided whether to give it, and the small tools that all kinds of answers share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from agent.readers.extractive.extremes import unwrapped
+from agent.readers.extractive.matching import covered, stem_set
+from agent.readers.extractive.question import Analysis
+from agent.readers.extractive.series import by_year, is_year
+from agent.readers.extractive.statements import Entry, RowFact, bare, parse_row
+from agent.readers.extractive.text import numbers, shown, stem, tokens, years
+from agent.types import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What would be answered.
+
+    Attributes:
+        kind: how it was found, such as `formula`, `cell`, `stated count`; the calibration has a term for each.
+        facts: the facts it rests on, the most important first.
+        reason: how it follows from them.
+    """
+
+    text: str
+    kind: str
+    facts: tuple[Fact, ...]
+    reason: str
+    expression: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A number that a fact states.
+
+    Attributes:
+        shown: as printed, without currency and scale words.
+        scale: the factor of its scale word, or of its table.
+        fit: how well it fits the question within its fact; comparable between numbers of one fact.
+    """
+
+    value: float
+    shown: str
+    percent: bool
+    scale: float
+    fit: float
+    year: int | None
+
+
+def ordered(facts: Sequence[Fact], part: int | None = None) -> list[Fact]:
+    """Facts of a part (of all where None), the highest score first."""
+    kept = [f for f in facts if part is None or f.part == part]
+    return sorted(kept, key=lambda f: (-f.score, len(f.text), f.id))
+
+
+def row_of(fact: Fact) -> RowFact | None:
+    """The row that a fact states, or None."""
+    return parse_row(unwrapped(fact.text))
+
+
+def values(fact: Fact, analysis: Analysis, phrase: str = "") -> list[Value]:
+    """The numbers that a fact states, the best fitting first."""
+    row = row_of(fact)
+    if row is not None:
+        found = [_entry_value(e, place, analysis, phrase) for place, e in enumerate(row.entries)]
+    else:
+        found = _sentence_values(bare(fact.text), analysis, phrase)
+    return sorted(found, key=lambda v: -v.fit)
+
+
+def _entry_value(entry: Entry, place: int, analysis: Analysis, phrase: str) -> Value:
+    asked = years(phrase) or analysis.years
+    fit = 1.0 - 0.05 * place
+    if asked and entry.year:
+        fit += 0.5 if entry.year in asked else -0.5
+    if analysis.percent != entry.percent:
+        fit -= 0.1
+    return Value(entry.value, entry.shown, entry.percent, entry.scale, fit, entry.year)
+
+
+def _sentence_values(text: str, analysis: Analysis, phrase: str) -> list[Value]:
+    wanted = {stem(t) for t in tokens(phrase)} if phrase else set(analysis.content)
+    words = [(stem(t), text.lower().find(t)) for t in tokens(text)]
+    asked_year = "year" in analysis.target or "when" in analysis.text.lower().split()[:1]
+    found = []
+    asked = years(phrase) or analysis.years
+    dated = {(n.start, n.end): year for year, ns in by_year(text).items() for n in ns}
+    for number in numbers(text):
+        if is_year(number) and not asked_year:
+            continue
+        if stem(number.text.replace(",", "")) in wanted:
+            continue
+        near = sum(1 / (8 + abs(at - number.start)) for s, at in words if s in wanted and at >= 0)
+        fit = 10 * near + (0.5 if analysis.percent == number.percent else 0.0)
+        fit += 0.2 if number.currency or number.scale > 1 else 0.0
+        year = dated.get((number.start, number.end))
+        if year and asked:
+            fit += 2.0 if year in asked else -2.0
+        found.append(Value(number.value, number.text, number.percent, number.scale, fit, year))
+    return found
+
+
+def written(value: Value, analysis: Analysis) -> str:
+    """A value as the question wants it: in its unit, with its decimals, a percentage with its sign."""
+    amount = value.value
+    if analysis.scale and not value.percent and (value.scale > 1 or abs(amount) >= analysis.scale):
+        amount = amount * value.scale / analysis.scale
+        return shown(amount, analysis.places)
+    if value.percent or (analysis.percent and abs(amount) <= 100 and analysis.form != "int"):
+        return f"{shown(amount, analysis.places)}%" if analysis.form != "int" else shown(amount)
+    return shown(amount, analysis.places)
+
+
+__all__ = ["Attempt", "Value", "covered", "ordered", "row_of", "stem_set", "values", "written"]

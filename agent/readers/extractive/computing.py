@@ -1,0 +1,107 @@
+"""Line items and what is computed from them, with the arithmetic shown."""
+
+from collections.abc import Sequence
+
+from agent.readers.extractive.attempts import Attempt, ordered, row_of
+from agent.readers.extractive.formulas import FormulaError, Term, evaluate
+from agent.readers.extractive.lineitems import LineItem, label_score, line_item
+from agent.readers.extractive.planning import part_items
+from agent.readers.extractive.question import Analysis
+from agent.readers.extractive.statements import Entry, RowFact
+from agent.readers.extractive.text import shown
+from agent.types import Fact
+
+# Printed in parentheses as often as not: what leaves the company counts by its size.
+_OUTFLOWS = frozenset(
+    "capex dividends buybacks cost_of_sales income_tax interest_expense depreciation research sga".split()
+)
+_MAY_BE_ABSENT = frozenset(("current_debt", "inventory"))
+
+
+def computed(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
+    """Evaluates the question's formula over the facts; None where it has none or a term is missing."""
+    formula = analysis.formula
+    if formula is None:
+        return None
+    items = part_items(analysis)
+    latest = max(analysis.years) if analysis.years else None
+    used: list[Fact] = []
+
+    def lookup(term: Term) -> tuple[float, str]:
+        part = items.index(term.item) if term.item in items else None
+        year = latest - term.back if latest else None
+        found = _entry(ordered(facts, part), term.item, year, term.back)
+        if found is None:
+            if term.item.key in _MAY_BE_ABSENT and _statement_read(facts, items):
+                return 0.0, "0"
+            raise FormulaError(f"{term.item.query} {year or ''} was not found")
+        fact, entry = found
+        if fact not in used:
+            used.append(fact)
+        value = abs(entry.value) if term.item.key in _OUTFLOWS else entry.value
+        digits = entry.shown.rstrip("%").lstrip("-")
+        return value * _relative(entry, used, facts), digits if value >= 0 else f"-{digits}"
+
+    try:
+        result = evaluate(formula.tree, lookup)
+    except FormulaError:
+        return None
+    if isinstance(formula.tree, Term):
+        return _single(analysis, formula.tree, result.value, used)
+    share = formula.percent and (analysis.percent or abs(result.value) < 1) and not _plain_ratio(analysis)
+    value = result.value * 100 if share else result.value
+    expression = f"({result.expression}) * 100" if share else result.expression
+    text = shown(value, analysis.places if analysis.places is not None else 2)
+    return Attempt(text + "%" * share, "formula", tuple(used), f"computed: {expression}", expression)
+
+
+def _plain_ratio(analysis: Analysis) -> bool:
+    """With three or more decimals asked for, a share of one is wanted, no percentage."""
+    return analysis.places is not None and analysis.places >= 2 and "percent" not in analysis.text.lower()
+
+
+def _relative(entry: Entry, used: Sequence[Fact], facts: Sequence[Fact]) -> float:
+    """The factor that brings a value to the scale of the first one used."""
+    first = row_of(used[0]) if used else None
+    scales = [e.scale for e in first.entries] if first else []
+    return entry.scale / scales[0] if scales and scales[0] > 1 and entry.scale > 1 else 1.0
+
+
+def _single(analysis: Analysis, term: Term, value: float, used: Sequence[Fact]) -> Attempt | None:
+    row = row_of(used[0]) if used else None
+    if row is None:
+        return None
+    scale = row.entries[0].scale
+    amount = value * scale / analysis.scale if analysis.scale and scale > 1 else value
+    return Attempt(shown(amount, analysis.places), "line item", tuple(used), f"the row {row.label}")
+
+
+def _entry(facts: Sequence[Fact], item: LineItem, year: int | None, back: int) -> tuple[Fact, Entry] | None:
+    """The entry of the year in the best fact that is a row of the item."""
+    for exact in (True, False):
+        for fact in facts:
+            row = row_of(fact)
+            if row is None or not _is_item(row, item):
+                continue
+            for place, entry in enumerate(row.entries):
+                if entry.year == year or (not exact and entry.year is None and place == back):
+                    return fact, entry
+    return None
+
+
+def _is_item(row: RowFact, item: LineItem) -> bool:
+    """The row's own label decides; the section that may stand before it is passed over."""
+    words = row.label.split()
+    return any(label_score(item, " ".join(words[i:])) for i in range(min(len(words), 10)))
+
+
+def _statement_read(facts: Sequence[Fact], items: Sequence[LineItem]) -> bool:
+    """True where another item of the balance sheet was found, so that an absent row means nothing there."""
+    assets = line_item("long_term_debt")
+    return any(
+        fact.part < len(items)
+        and items[fact.part] == assets
+        and fact.score >= 0.7
+        and row_of(fact) is not None
+        for fact in facts
+    )

@@ -1,0 +1,51 @@
+"""How sure an answer is: a logistic model over few features, its weights fitted by `benchmarks/calibration.py`."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from agent.readers.extractive.attempts import Attempt
+from agent.readers.extractive.matching import covered
+from agent.readers.extractive.question import Analysis
+from agent.readers.extractive.text import content
+from agent.types import Fact
+
+THRESHOLD = 0.0
+WEIGHTS: Mapping[str, float] = {"bias": 0.0}
+
+
+def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dict[str, float]:
+    """The features of an answer, each between 0 and 1.
+
+    `coverage`: share of the question's content words in the facts it rests on; `known`: in all facts; `names`:
+    share of the question's names that any fact holds in full; `years`: the same for years; `score`: the reader's
+    score of the first fact; `margin`: by how much it leads the next of another page; `visual`: the question asks
+    what only a picture shows; `kind ...`: how the answer was found.
+    """
+    own = " ".join(f"{f.text} {f.quote}" for f in attempt.facts)
+    everything = " ".join(f"{f.text} {f.quote}" for f in facts)
+    names = [covered(content(n) or [n.lower()], everything) for n in analysis.names]
+    found_years = [float(str(y) in everything) for y in analysis.years]
+    top = attempt.facts[0] if attempt.facts else None
+    rivals = [
+        f.score
+        for f in facts
+        if top and f.part == top.part and f.regions and top.regions and f.regions[0].ref != top.regions[0].ref
+    ]
+    margin = (top.score - max(rivals, default=0.0)) if top else 0.0
+    return {
+        "bias": 1.0,
+        "coverage": covered(analysis.content, own),
+        "known": covered(analysis.content, everything),
+        "names": min(names) if names else 1.0,
+        "years": min(found_years) if found_years else 1.0,
+        "score": top.score if top else 0.0,
+        "margin": max(0.0, min(1.0, margin)),
+        "visual": float(analysis.visual),
+        f"kind {attempt.kind}": 1.0,
+    }
+
+
+def confidence(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> float:
+    """The estimated probability that the answer is right, 0 to 1."""
+    total = sum(WEIGHTS.get(name, 0.0) * value for name, value in features(analysis, attempt, facts).items())
+    return 1 / (1 + math.exp(-total))

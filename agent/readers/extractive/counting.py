@@ -1,0 +1,87 @@
+"""What can be counted on a page: figures, tables, occurrences of a word, items of a list."""
+
+import re
+from collections.abc import Sequence
+
+from agent.readers.extractive.evidence import PageView
+from agent.readers.extractive.question import Analysis
+from agent.readers.extractive.text import fold
+from agent.types import FactDraft
+from indexes.types import LayoutBlock
+
+_FIGURE = re.compile(r"^(?:figure|fig\.?|chart|graph|exhibit)\s*(\d+[\d.]*|[A-Z]\b)", re.IGNORECASE)
+_TABLE = re.compile(r"^(?:table|tab\.?)\s*(\d+[\d.]*|[A-Z]\b)", re.IGNORECASE)
+_FIGURES = frozenset(("figur", "chart", "graph", "diagram", "imag", "pictur", "photo", "plot"))
+_TABLES = frozenset(("tabl",))
+
+
+def counted_kind(analysis: Analysis) -> str:
+    """`figure` or `table` where the question counts those, `word` where it counts occurrences, else empty."""
+    if analysis.answer_type != "count":
+        return ""
+    text = fold(analysis.text)
+    if re.search(r"how many times (?:does|do|is|has)\b.*\b(?:appear|occur|mention|use)", text):
+        return "word"
+    match = re.search(
+        r"how many ((?:\w+[ -]){0,3}?)(figures?|charts?|graphs?|diagrams?|images?|pictures?|tables?)\b", text
+    )
+    if not match:
+        return ""
+    return "table" if match.group(2).startswith("table") else "figure"
+
+
+def count_drafts(views: Sequence[PageView], analysis: Analysis) -> list[FactDraft]:
+    """A fact for each page on which something that the question counts stands."""
+    kind = counted_kind(analysis)
+    if not kind:
+        return []
+    found = []
+    for seen in views:
+        draft = _occurrences(seen, analysis) if kind == "word" else _captioned(seen, kind)
+        if draft is not None:
+            found.append(draft)
+    return found
+
+
+def _occurrences(seen: PageView, analysis: Analysis) -> FactDraft | None:
+    page = seen.page
+    quoted = analysis.names[0] if analysis.names else ""
+    wanted = fold(quoted).split()
+    if not wanted:
+        return None
+    words = [re.sub(r"^\W+|\W+$", "", fold(w)) for w in page.words.texts]
+    hits = [i for i in range(len(words) - len(wanted) + 1) if words[i : i + len(wanted)] == wanted]
+    if not hits:
+        return None
+    text = f'Page {page.ref.page}: "{quoted}" occurs {len(hits)} times'
+    ranges = tuple((i, i + len(wanted)) for i in hits)
+    return FactDraft(page.ref, text, quoted, 0.8, 0, ranges)
+
+
+def _captioned(seen: PageView, kind: str) -> FactDraft | None:
+    """Figures or tables of a page: by their captions where there are some, else by the layout's blocks."""
+    page = seen.page
+    pattern, block_kind = (_FIGURE, "picture") if kind == "figure" else (_TABLE, "table")
+    captions: dict[str, LayoutBlock] = {}
+    for block in page.blocks:
+        match = pattern.match(block.text.strip())
+        if match and (block.kind == "caption" or len(block.text) < 300):
+            captions.setdefault(match.group(1), block)
+    bodies = [b for b in page.blocks if b.kind == block_kind and b.bbox.area > 0.01]
+    if captions:
+        names = ", ".join(f"{kind} {name}" for name in sorted(captions))
+        shown: Sequence[LayoutBlock] = list(captions.values())
+        text = f"Page {page.ref.page} shows {len(shown)} {kind}s: {names}"
+    elif bodies:
+        shown = bodies
+        text = f"Page {page.ref.page} shows {len(shown)} {kind}s"
+    else:
+        return None
+    quote = " ".join(" ".join(b.text.split())[:80] for b in shown if b.text).strip() or text
+    return FactDraft(page.ref, text, quote, 0.6, 0, (), tuple(b.order for b in shown))
+
+
+def read_count(text: str) -> tuple[int, int] | None:
+    """Page and number of a fact made here; None for other facts."""
+    match = re.match(r"Page (\d+)(?: shows (\d+) \w+s|: \".*\" occurs (\d+) times)", text)
+    return (int(match.group(1)), int(match.group(2) or match.group(3))) if match else None

@@ -1,0 +1,80 @@
+"""Lists on a page: the items under a title or after a sentence that introduces them, and enumerations in text."""
+
+import re
+from collections.abc import Sequence
+
+from agent.readers.extractive.evidence import PageView
+from agent.readers.extractive.matching import covered, stem_set
+from agent.readers.extractive.question import Analysis
+from agent.readers.extractive.sentences import Unit
+from agent.types import FactDraft
+
+MAX_ITEMS = 40
+_MARK = re.compile(r"^(?:[•●▪■◦‣▸►➢✓✔*·○–-]|\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)])\s+")
+
+
+def list_drafts(views: Sequence[PageView], analysis: Analysis) -> list[FactDraft]:
+    """Facts `The list "..." has n items: a; b; c`, the best two, for questions that count or list."""
+    if analysis.answer_type not in ("list", "count"):
+        return []
+    wanted = analysis.content
+    found: list[tuple[float, FactDraft]] = []
+    for seen in views:
+        for head, items in _lists(seen):
+            score = covered(wanted, f"{head.text} {head.title}")
+            if score < 0.34:
+                continue
+            target = covered(analysis.target, f"{head.text} {head.title}") if analysis.target else 0.0
+            text = f'The list "{head.text[:150]}" has {len(items)} items: ' + "; ".join(
+                _bare(i.text) for i in items
+            )
+            ranges = ((head.start, head.end), *((i.start, i.end) for i in items))
+            quote = " ".join(i.text for i in (head, *items))
+            draft = FactDraft(
+                seen.page.ref, text[:1500], quote[:1500], round(0.7 * score + 0.3 * target, 4), 0, ranges
+            )
+            found.append((draft.score, draft))
+    found.sort(key=lambda pair: -pair[0])
+    return [draft for _, draft in found[:2]]
+
+
+def _lists(seen: PageView) -> list[tuple[Unit, list[Unit]]]:
+    """Runs of items, each with the unit before it."""
+    found: list[tuple[Unit, list[Unit]]] = []
+    run: list[Unit] = []
+    head: Unit | None = None
+    for unit in (*seen.units, None):
+        marked = unit is not None and (unit.kind == "item" or bool(_MARK.match(unit.text)))
+        if marked and unit is not None and len(run) < MAX_ITEMS:
+            run.append(unit)
+            continue
+        if head is not None and len(run) >= 2:
+            found.append((head, run))
+        run, head = [], unit
+    return found
+
+
+def _bare(text: str) -> str:
+    return _MARK.sub("", text).rstrip(";,. ").replace(";", ",")[:120]
+
+
+def read_list(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """Head and items of a fact made here; None for other facts."""
+    match = re.match(r'The list "(.*?)" has \d+ items: (.*)', text, re.DOTALL)
+    return (match.group(1), tuple(match.group(2).split("; "))) if match else None
+
+
+def enumerated(sentence: str, target: Sequence[str]) -> tuple[str, ...]:
+    """The members of `A, B and C` in a sentence, the longest enumeration; empty where there is none."""
+    best: tuple[str, ...] = ()
+    for clause in re.split(
+        r"[:;.]\s|\((?=[^)]*,)|\)|\b(?:such as|including|includes?|namely|are|is)\b", sentence
+    ):
+        parts = [p.strip(" .,:;") for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s+or\s+", clause)]
+        parts = [p for p in parts if p and len(p.split()) <= 8]
+        if len(parts) > len(best) and len(parts) >= 2:
+            best = tuple(parts)
+    return best
+
+
+__all__ = ["enumerated", "list_drafts", "read_list", "stem_set"]

@@ -1,0 +1,97 @@
+"""The embedded reader: deterministic extraction, no model beyond the retriever's encoder."""
+
+from collections.abc import Sequence
+
+from agent.readers.extractive.answers import draft_answer
+from agent.readers.extractive.counting import count_drafts
+from agent.readers.extractive.evidence import Candidate, PageView, item_candidates, part_candidates, view
+from agent.readers.extractive.extremes import extreme_drafts
+from agent.readers.extractive.lists import list_drafts
+from agent.readers.extractive.planning import item_years, make_decision, make_plan, part_items
+from agent.readers.extractive.question import Analysis, analyse
+from agent.types import DecideTask, Decision, DraftAnswer, Fact, FactDraft, Plan, Reading, ReadTask
+from indexes.encoders.protocol import Encoder
+from indexes.types import OutlineEntry, PageRef
+
+FACTS_A_PART = 5  # recorded of a part and a round
+ENOUGH = 0.62  # score from which a part counts as covered
+
+
+class ExtractiveReader:
+    """Finds the rows, cells and sentences that answer, and computes or quotes the answer from them."""
+
+    name = "extractive"
+
+    def __init__(self, encoder: Encoder | None = None) -> None:
+        self._encoder = encoder
+
+    def plan(self, question: str, outline: Sequence[OutlineEntry]) -> Plan:
+        """Splits the question into line items, alternatives or itself; the outline is not needed for it."""
+        return make_plan(question)
+
+    def read(self, task: ReadTask) -> Reading:
+        """Reads pages into facts: for each part the best rows and sentences, what can be counted, lists."""
+        analysis = analyse(task.question)
+        views = [view(page) for page in task.pages if len(page.words)]
+        drafts: list[FactDraft] = []
+        items = part_items(analysis)
+        for place, part in enumerate(task.plan.parts):
+            if place < len(items):
+                found = item_candidates(views, items[place], item_years(analysis, items[place]))
+            else:
+                found = part_candidates(views, part, analysis, self._encoder)
+            drafts += [c.draft(place) for c in _spread(found)]
+        drafts += count_drafts(views, analysis)
+        drafts += list_drafts(views, analysis)
+        drafts += extreme_drafts(views, analysis)
+        if not drafts and items:
+            found = part_candidates(views, analysis.text, analysis, self._encoder)
+            drafts += [c.draft(0) for c in found[:2]]
+        return Reading(tuple(drafts), _missing(task, drafts), _wanted(task, views, analysis))
+
+    def decide(self, task: DecideTask) -> Decision:
+        """Goes back while a part is not covered and the budget lasts."""
+        return make_decision(task)
+
+    def answer(self, question: str, plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
+        """Answers from the facts by the question's type, or abstains."""
+        return draft_answer(analyse(question), plan, facts)
+
+
+def _spread(found: Sequence[Candidate]) -> list[Candidate]:
+    """The best candidates, no words twice, and not much worse than the best."""
+    kept: list[Candidate] = []
+    taken: set[tuple[int, int]] = set()
+    for candidate in found:
+        if len(kept) == FACTS_A_PART or (kept and candidate.score < 0.5 * kept[0].score):
+            break
+        piece = candidate.row or candidate.unit
+        if piece is None:
+            continue
+        words = {(candidate.view.page.ref.page, i) for i in range(piece.start, piece.end)}
+        if len(words & taken) > 0.5 * len(words):
+            continue
+        taken |= words
+        kept.append(candidate)
+    return kept
+
+
+def _missing(task: ReadTask, drafts: Sequence[FactDraft]) -> tuple[int, ...]:
+    best = dict.fromkeys(range(len(task.plan.parts)), 0.0)
+    scored = [(f.part, f.score) for f in task.facts] + [(d.part, d.score) for d in drafts]
+    for part, score in scored:
+        best[part] = max(best.get(part, 0.0), score)
+    return tuple(part for part, score in best.items() if score < ENOUGH)
+
+
+def _wanted(task: ReadTask, views: Sequence[PageView], analysis: Analysis) -> tuple[PageRef, ...]:
+    """Neighbours of a statement's page: the statements of a filing stand close together."""
+    items = part_items(analysis)
+    needed = {item.statement for item in items if item.statement}
+    seen = {s for v in views for s in v.statements}
+    if not needed - seen or not seen:
+        return ()
+    read = {v.page.ref for v in views}
+    pages = [v.page.ref for v in views if len(v.statements) == 1]
+    near = [PageRef(r.doc_id, r.page + step) for r in pages for step in (1, -1, 2, -2) if r.page + step >= 1]
+    return tuple(ref for ref in dict.fromkeys(near) if ref not in read)

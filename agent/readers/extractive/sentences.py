@@ -1,0 +1,102 @@
+"""Sentences, list items, titles and captions of a page, each with its range of words."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from indexes.types import LayoutBlock, Page
+
+UnitKind = Literal["sentence", "item", "title", "caption", "line"]
+MAX_UNITS = 1200  # of a page
+MAX_WORDS = 90  # of a sentence; longer ones are cut
+
+_BULLET = re.compile(r"[•●▪■◦‣▸►➢✓✔*·○–-]|\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]")
+_END = re.compile(r".*[.?!]['\"”’)\]]*(?:\d{1,2})?")
+_ABBREVIATION = re.compile(
+    r"(?:[A-Z]|Mr|Mrs|Ms|Dr|St|No|Inc|Corp|Ltd|Co|vs|cf|Fig|Figs|Eq|Sec|al|e\.g|i\.e|U\.S|approx)\."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A piece of running text that can be quoted: `start` to `end` (exclusive) of the page's words.
+
+    Attributes:
+        kind: a sentence, a list item, a title, a caption, or a bare line where the layout knows no block.
+        title: the title it stands under, or empty.
+        block: the `order` of its block, -1 where there is none.
+    """
+
+    text: str
+    kind: UnitKind
+    start: int
+    end: int
+    title: str
+    block: int
+
+
+def units(page: Page) -> list[Unit]:
+    """The units of a page in reading order."""
+    found: list[Unit] = []
+    title = ""
+    blocks = [b for b in page.blocks if b.end > b.start]
+    if not blocks:
+        return [
+            Unit(" ".join(page.words.texts[s:e]), "line", s, e, "", -1)
+            for s, e in page.line_spans()[:MAX_UNITS]
+        ]
+    covered = 0
+    for block in blocks:
+        found += _bare_lines(page, covered, block.start, title)
+        covered = max(covered, block.end)
+        if block.kind == "title":
+            title = " ".join(block.text.split())[:120]
+        found += _block_units(page, block, title)
+        if len(found) > MAX_UNITS:
+            return found[:MAX_UNITS]
+    found += _bare_lines(page, covered, len(page.words), title)
+    return found[:MAX_UNITS]
+
+
+def _bare_lines(page: Page, start: int, end: int, title: str) -> list[Unit]:
+    return [
+        Unit(" ".join(page.words.texts[s:e]), "line", s, e, title, -1) for s, e in _lines(page, start, end)
+    ]
+
+
+def _lines(page: Page, start: int, end: int) -> list[tuple[int, int]]:
+    lines = page.words.lines
+    cuts = [start, *(i for i in range(start + 1, end) if lines[i] != lines[i - 1])]
+    return [(s, e) for s, e in zip(cuts, [*cuts[1:], end], strict=True) if e > s]
+
+
+def _block_units(page: Page, block: LayoutBlock, title: str) -> list[Unit]:
+    texts = page.words.texts
+    if block.kind in ("title", "caption"):
+        end = min(block.end, block.start + MAX_WORDS)
+        kind: UnitKind = "title" if block.kind == "title" else "caption"
+        return [Unit(" ".join(texts[block.start : end]), kind, block.start, end, title, block.order)]
+    if block.kind in ("table", "picture", "header", "footer"):
+        return [
+            Unit(" ".join(texts[s:e]), "line", s, e, title, block.order)
+            for s, e in _lines(page, block.start, block.end)
+        ]
+    found = []
+    for start, end in _pieces(page, block):
+        kind = "item" if block.kind == "list" or _BULLET.fullmatch(texts[start]) else "sentence"
+        found.append(Unit(" ".join(texts[start:end]), kind, start, end, title, block.order))
+    return found
+
+
+def _pieces(page: Page, block: LayoutBlock) -> list[tuple[int, int]]:
+    """Cuts a block's words at the ends of sentences and before bullets."""
+    texts, lines = page.words.texts, page.words.lines
+    cuts = [block.start]
+    for i in range(block.start + 1, block.end):
+        word, before = texts[i], texts[i - 1]
+        new_line = lines[i] != lines[i - 1]
+        ended = bool(_END.fullmatch(before)) and not _ABBREVIATION.fullmatch(before)
+        begins = word[:1].isupper() or word[:1].isdigit() or word[:1] in "\"“'(‘"
+        if (ended and begins) or (new_line and _BULLET.fullmatch(word)) or i - cuts[-1] >= MAX_WORDS:
+            cuts.append(i)
+    return [(s, e) for s, e in zip(cuts, [*cuts[1:], block.end], strict=True) if e > s]

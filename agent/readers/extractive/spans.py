@@ -1,0 +1,167 @@
+"""Short spans: dates, names, addresses, labels of rows, and else the words of a sentence that the question lacks."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from agent.readers.extractive.attempts import Attempt, ordered, row_of
+from agent.readers.extractive.counting import read_count
+from agent.readers.extractive.lists import read_list
+from agent.readers.extractive.matching import covered, stem_set
+from agent.readers.extractive.question import Analysis
+from agent.readers.extractive.statements import bare
+from agent.readers.extractive.text import STOPWORDS, fold, stem, tokens
+from agent.types import Fact
+
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
+    r"Nov(?:ember)?|Dec(?:ember)?)\.?"
+)
+_DATE = re.compile(
+    rf"\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?,? (?:19|20)\d\d\b|\b\d{{1,2}} {_MONTH},? (?:19|20)\d\d\b|"
+    r"\b\d{1,2}/\d{1,2}/(?:19|20)?\d\d\b|\b(?:19|20)\d\d-\d\d-\d\d\b",
+    re.IGNORECASE,
+)
+_TYPED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
+    ("date", r"\bdate\b|\bwhen\b|what day", _DATE),
+    (
+        "time",
+        r"\bwhat time\b|\btime\b (?:is|on|of)",
+        re.compile(r"\b\d{1,2}[:.]\d\d ?(?:[ap]\.?m\.?)?|\b\d{1,2} ?[ap]\.?m\.?", re.I),
+    ),
+    ("year", r"\b(?:what|which) year\b", re.compile(r"\b(?:19|20)\d\d\b")),
+    ("phone", r"\bphone\b|\btelephone\b|\bfax\b", re.compile(r"\+?\(?\d[\d() .-]{6,}\d")),
+    ("e-mail", r"\be-?mail\b", re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")),
+    (
+        "address",
+        r"\bwebsite\b|\burl\b|\bweb address\b|\blink\b",
+        re.compile(r"(?:https?://|www\.)\S+|\b[\w-]+\.(?:com|org|net|edu|gov)\S*"),
+    ),
+    (
+        "number",
+        r"\b(?:case|phone|serial|model|file|registration|account) (?:number|no)\b",
+        re.compile(r"\b[\dA-Z]+(?:-[\dA-Z]+)+\b|\b\d{4,}\b"),
+    ),
+)
+_NAME = re.compile(
+    r"(?:[A-Z][\w'’&.-]*|[A-Z]{2,})(?:\s+(?:(?:of|and|for|the|de|van|von|&)\s+)?[A-Z][\w'’&.-]*)*"
+)
+_FORMATS = (
+    "%B %d, %Y",
+    "%B %d %Y",
+    "%b %d, %Y",
+    "%b. %d, %Y",
+    "%d %B %Y",
+    "%d %b %Y",
+    "%m/%d/%Y",
+    "%m/%d/%y",
+    "%Y-%m-%d",
+)
+
+
+def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
+    """The span that answers: of the type asked for where there is one, else by what the question lacks."""
+    best = [f for f in ordered(facts)[:8] if not read_list(f.text) and not read_count(f.text)]
+    folded = fold(analysis.text)
+    for name, asked, pattern in _TYPED:
+        if re.search(asked, folded):
+            found = _typed(pattern, best, analysis)
+            if found:
+                text = iso_date(found[0]) if name == "date" and analysis.iso_date else found[0]
+                return Attempt(text, f"typed {name}", (found[1],), f"the {name} in the fact")
+            return None
+    if re.search(
+        r"\bwho\b|\bwhose\b|\bname of\b|\b(?:which|what) (?:\w+ ){0,2}(?:company|person|author|organi[sz]ation|city|country|"
+        r"university|department|agency|group|dataset|model|method)\b",
+        folded,
+    ):
+        found = _named(best, analysis)
+        if found:
+            return Attempt(
+                found[0], "name", (found[1],), "a name in the fact that the question does not hold"
+            )
+    for fact in best[:3]:
+        row = row_of(fact)
+        if row is not None and covered(analysis.target, row.title + " " + row.label) < 1:
+            continue
+        text = _rest(bare(fact.text), analysis)
+        if text:
+            return Attempt(text, "phrase", (fact,), "the words of the fact that the question lacks")
+    return None
+
+
+def _typed(pattern: re.Pattern[str], facts: Sequence[Fact], analysis: Analysis) -> tuple[str, Fact] | None:
+    asked = fold(analysis.text)
+    for fact in facts:
+        for match in pattern.finditer(fact.quote):
+            text = match.group().strip(" .,;")
+            if fold(text) not in asked:
+                return text, fact
+    return None
+
+
+def iso_date(text: str) -> str:
+    """A date as `YYYY-MM-DD`; the text itself where it is none."""
+    plain = re.sub(r"(\d)(?:st|nd|rd|th)\b", r"\1", text.strip()).title()
+    for form in _FORMATS:
+        try:
+            return datetime.strptime(plain, form).date().isoformat()
+        except ValueError:
+            continue
+    return text
+
+
+def _named(facts: Sequence[Fact], analysis: Analysis) -> tuple[str, Fact] | None:
+    asked = stem_set(analysis.text)
+    for fact in facts[:4]:
+        names = []
+        for match in _NAME.finditer(fact.quote):
+            text = match.group().strip(" .,;'’")
+            words = [w for w in text.split() if w.lower() not in STOPWORDS]
+            if not words or {stem(t) for t in tokens(text)} <= asked:
+                continue
+            if len(words) == 1 and match.start() == 0:
+                continue
+            names.append(_without(text, asked))
+        if names:
+            return max(names[:4], key=lambda n: len(n.split())), fact
+    return None
+
+
+def _without(name: str, asked: frozenset[str]) -> str:
+    """A name without words of the question at its ends, such as the office of a person asked for."""
+    words = name.split()
+    while len(words) > 1 and {stem(t) for t in tokens(words[-1])} <= asked:
+        words = words[:-1]
+    while len(words) > 1 and {stem(t) for t in tokens(words[0])} <= asked:
+        words = words[1:]
+    return " ".join(words)
+
+
+def _rest(text: str, analysis: Analysis) -> str:
+    """The longest run of a sentence's words, within punctuation, that the question does not hold."""
+    asked = stem_set(analysis.text)
+    best: list[str] = []
+    for clause in re.split(r"[;:()]|,\s|\.\s", text):
+        run: list[str] = []
+        for word in [*clause.split(), ""]:
+            known = [stem(t) for t in tokens(word)]
+            if known and not set(known) <= asked:
+                run.append(word)
+                continue
+            if known and run and set(known) <= asked and all(k in STOPWORDS or len(k) < 4 for k in known):
+                run.append(word)
+                continue
+            run = _trimmed(run)
+            if len(run) > len(best):
+                best = run
+            run = []
+    return " ".join(best[:25]).strip(" .,;")
+
+
+def _trimmed(words: list[str]) -> list[str]:
+    while words and fold(words[0]).strip(".,") in STOPWORDS:
+        words = words[1:]
+    while words and fold(words[-1]).strip(".,") in STOPWORDS:
+        words = words[:-1]
+    return words

@@ -1,0 +1,265 @@
+"""Accuracy and F1 of the `cpu` agent's answers on MMLongBench-Doc and FinanceBench, by rules.
+
+    python benchmarks/answers.py DATA                          # the whole agent
+    python benchmarks/answers.py DATA --setting oracle         # the gold pages given: reading without retrieval
+    python benchmarks/answers.py DATA --benchmark financebench
+
+MMLongBench answers are scored by the rules of the benchmark's first version on the questions of the second;
+FinanceBench by a rule of our own: the gold answer's numbers within 1 %, or its words contained. Intervals are
+bootstrapped over documents. `--save FILE` keeps facts and answers, from which `benchmarks/calibration.py` fits
+the abstention threshold.
+"""
+
+import argparse
+import json
+import random
+import re
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from agent.readers import load_reader
+from agent.readers.extractive.text import fold, numbers
+from agent.types import UNANSWERABLE, EvidenceRegion, Fact, FactDraft, Reader, ReadTask
+from eval.benchmarks.financebench import load_financebench
+from eval.benchmarks.mmlongbench import load_mmlongbench
+from eval.benchmarks.types import Question
+from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer
+from indexes.document import Document
+from indexes.encoders.protocol import Encoder
+from indexes.errors import InputError, run_command
+from indexes.types import BBox
+
+LOADERS: dict[str, Callable[[Path], Iterator[Question]]] = {
+    "mmlongbench": load_mmlongbench,
+    "financebench": load_financebench,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question answered: the prediction is as the agent gives it; `facts` as in the ledger."""
+
+    id: str
+    document: str
+    question: str
+    gold: str
+    answer_format: str
+    answerable: bool
+    prediction: str
+    score: float
+    seconds: float
+    facts: tuple[Fact, ...]
+
+
+def prediction_for_scoring(text: str) -> str:
+    """The one place where our abstention becomes the benchmark's."""
+    return NOT_ANSWERABLE if text == UNANSWERABLE else text
+
+
+def finance_score(gold: str, prediction: str) -> float:
+    """1 where the first number of the gold answer is among the prediction's within 1 %, or its words are in it.
+
+    Percentages agree with shares of one. A gold answer of words only must be contained in the prediction, or
+    the prediction's first word (yes, no) must be its first word.
+    """
+    if prediction == UNANSWERABLE:
+        return 0.0
+    wanted = [n.value for n in numbers(gold)]
+    got = [n.value for n in numbers(prediction)]
+    if wanted and got:
+        target = abs(wanted[0])
+        return float(
+            any(abs(abs(g) * f - target) <= 0.01 * max(target, 1e-9) for g in got for f in (1.0, 100.0, 0.01))
+        )
+    first, said = re.findall(r"\w+", fold(gold)), re.findall(r"\w+", fold(prediction))
+    if first[:1] in (["yes"], ["no"]) or said[:1] in (["yes"], ["no"]):
+        return float(first[:1] == said[:1])
+    return float(bool(said) and (" ".join(said) in " ".join(first) or " ".join(first) in " ".join(said)))
+
+
+def _score(benchmark: str, question: Question, prediction: str) -> float:
+    if benchmark == "mmlongbench":
+        return score_answer(question.answer, prediction_for_scoring(prediction), question.answer_format)
+    return finance_score(question.answer, prediction)
+
+
+# ---- settings
+
+
+def _facts(drafts: Sequence[FactDraft], round_number: int, first: int) -> list[Fact]:
+    """Drafts as facts without the graph's grounding: the page stands for the region."""
+    whole = BBox(0.0, 0.0, 1.0, 1.0)
+    return [
+        Fact(
+            f"f{first + i}",
+            d.text,
+            d.quote,
+            (EvidenceRegion(d.ref, whole),),
+            "exact",
+            round_number,
+            d.score,
+            d.part,
+        )
+        for i, d in enumerate(drafts)
+    ]
+
+
+def answer_from_gold_pages(question: Question, document: Document, reader: Reader) -> tuple[str, list[Fact]]:
+    """Plans, reads the gold pages at once, answers."""
+    pages = document.layout([p for p in question.gold_pages if p <= len(document)][:12])
+    plan = reader.plan(question.question, document.outline)
+    task = ReadTask(question.question, plan, list(pages.values()), (), (), document.outline)
+    facts = _facts(reader.read(task).drafts, 1, 1)
+    return reader.answer(question.question, plan, facts).text, facts
+
+
+def _run(questions: list[Question], benchmark: str, setting: str) -> Iterator[Row]:
+    by_document: dict[Path, list[Question]] = defaultdict(list)
+    for question in questions:
+        by_document[question.documents[0]].append(question)
+    encoder = _encoder()
+    for path, asked in by_document.items():
+        try:
+            with Document.open(path) as document:
+                for question in asked:
+                    started = time.perf_counter()
+                    prediction, facts = _answer(question, document, setting, encoder)
+                    seconds = time.perf_counter() - started
+                    yield Row(
+                        question.id,
+                        path.name,
+                        question.question,
+                        question.answer,
+                        question.answer_format,
+                        question.answerable,
+                        prediction,
+                        _score(benchmark, question, prediction),
+                        seconds,
+                        tuple(facts),
+                    )
+        except InputError as error:
+            sys.stderr.write(f"{path.name}: {error}\n")
+
+
+def _encoder() -> Encoder:
+    from indexes.encoders import load_encoder
+
+    return load_encoder("minilm")
+
+
+def _answer(
+    question: Question, document: Document, setting: str, encoder: Encoder
+) -> tuple[str, Sequence[Fact]]:
+    if setting == "oracle":
+        return answer_from_gold_pages(question, document, load_reader("extractive", encoder))
+    from agent.answer import answer
+
+    trajectory = answer(question.documents[0], question.question)
+    return trajectory.answer.text, trajectory.facts
+
+
+# ---- tables
+
+
+def _measure(rows: Sequence[Row]) -> dict[str, float]:
+    samples = [
+        {
+            "answer": r.gold if r.answerable else NOT_ANSWERABLE,
+            "pred": prediction_for_scoring(r.prediction),
+            "score": r.score,
+        }
+        for r in rows
+    ]
+    return aggregate(samples)
+
+
+def interval(rows: Sequence[Row], name: str, samples: int = 1000) -> tuple[float, float]:
+    """A 95 % bootstrap interval over documents."""
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.document].append(row)
+    keys = sorted(groups)
+    draw = random.Random(0)
+    values = sorted(
+        _measure([row for key in draw.choices(keys, k=len(keys)) for row in groups[key]])[name]
+        for _ in range(samples)
+    )
+    return values[int(0.025 * samples)], values[int(0.975 * samples)]
+
+
+def _table(rows: Sequence[Row]) -> str:
+    groups: dict[str, list[Row]] = {"all": list(rows)}
+    for row in rows:
+        groups.setdefault("answerable" if row.answerable else "unanswerable", []).append(row)
+    for row in sorted(rows, key=lambda r: r.answer_format):
+        groups.setdefault(f"format {row.answer_format or '-'}", []).append(row)
+    lines = [f"{'':18} {'n':>4} {'abstained':>9} {'correct':>8} {'accuracy':>8} {'95 %':>15}"]
+    for name, part in groups.items():
+        abstained = sum(r.prediction == UNANSWERABLE for r in part)
+        low, high = interval(part, "accuracy")
+        lines.append(
+            f"{name:18} {len(part):4} {abstained:9} {sum(r.score for r in part):8.2f} "
+            f"{_measure(part)['accuracy']:8.3f} {low:7.3f}-{high:.3f}"
+        )
+    low, high = interval(rows, "f1")
+    lines.append(f"F1 {_measure(rows)['f1']:.3f} ({low:.3f}-{high:.3f})")
+    seconds = sorted(r.seconds for r in rows)
+    lines.append(f"seconds a question: median {seconds[len(seconds) // 2]:.2f}, longest {seconds[-1]:.2f}")
+    return "\n".join(lines)
+
+
+def _save(rows: Sequence[Row], path: Path) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Rows as `--save` wrote them."""
+    rows = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        raw: dict[str, Any] = json.loads(line)
+        raw["facts"] = tuple(_fact(f) for f in raw["facts"])
+        rows.append(Row(**raw))
+    return rows
+
+
+def _fact(raw: dict[str, Any]) -> Fact:
+    from indexes.types import PageRef
+
+    regions = tuple(EvidenceRegion(PageRef(**r["ref"]), BBox(**r["bbox"])) for r in raw["regions"])
+    return Fact(**{**raw, "regions": regions})
+
+
+def main() -> int:
+    """Runs the benchmark and prints its table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="folder that holds mmlongbench/ and financebench/")
+    parser.add_argument("--benchmark", choices=sorted(LOADERS), default="mmlongbench")
+    parser.add_argument("--setting", choices=("agent", "oracle"), default="agent")
+    parser.add_argument("--limit", type=int, help="the first N questions only")
+    parser.add_argument("--save", type=Path, help="write facts and answers to this file")
+    arguments = parser.parse_args()
+    questions = list(LOADERS[arguments.benchmark](arguments.data / arguments.benchmark))
+    if arguments.setting == "oracle":
+        questions = [q for q in questions if q.gold_pages]
+    rows = []
+    for row in _run(questions[: arguments.limit], arguments.benchmark, arguments.setting):
+        rows.append(row)
+        sys.stderr.write(f"\r{len(rows)} questions, {sum(r.score for r in rows):.1f} correct")
+    sys.stderr.write("\n")
+    if arguments.save:
+        _save(rows, arguments.save)
+    sys.stdout.write(_table(rows) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(main)
