@@ -1,0 +1,65 @@
+"""Many rankings into one: weighted reciprocal ranks, plus the pages that a query names.
+
+Reciprocal-rank fusion (Cormack, Clarke and Buettcher 2009) needs no common scale of scores. `SHARP` is their
+constant k, here small: in one document the first few ranks are what counts.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float32]
+
+SHARP = 10.0
+
+# What each signal adds at its best page. Rankings vote by rank, `lookups` and `statements` by their strength.
+WEIGHTS: Mapping[str, float] = {
+    "late interaction": 1.0,
+    "pooled": 1.0,
+    "bm25 pages": 1.0,
+    "bm25 blocks": 1.0,
+    "bm25 lines": 1.0,
+    "vocabulary pages": 0.5,
+    "vocabulary lines": 0.5,
+    "lookups": 2.0,
+    "statements": 2.0,
+}
+STRENGTHS = frozenset({"lookups", "statements"})
+
+
+def reciprocal_ranks(scores: Scores, sharp: float = SHARP) -> Scores:
+    """`(n,)` scores to `(sharp + 1) / (sharp + rank)`: 1 for the best, falling with the rank from 1.
+
+    Ties keep the order of the pages. A page without a score (-inf), and every page where all score the same,
+    gets 0: such a signal says nothing.
+    """
+    votes = np.zeros(len(scores), dtype=np.float32)
+    finite = np.isfinite(scores)
+    if not finite.any() or np.ptp(scores[finite]) == 0:
+        return votes
+    order = np.argsort(-scores, kind="stable")[: int(finite.sum())]
+    votes[order] = (sharp + 1) / (sharp + 1 + np.arange(len(order), dtype=np.float32))
+    return votes
+
+
+def fuse(signals: Mapping[str, Scores], weights: Mapping[str, float] = WEIGHTS) -> Scores:
+    """Adds up signals `(n,)` by name; those without a weight are left out.
+
+    Raises:
+        ValueError: no signal at all, or signals of different lengths.
+    """
+    lengths = {len(scores) for scores in signals.values()}
+    if len(lengths) != 1:
+        raise ValueError(f"signals of lengths {sorted(lengths)}: expected one length")
+    total = np.zeros(lengths.pop(), dtype=np.float32)
+    for name, scores in signals.items():
+        weight = weights.get(name, 0.0)
+        if weight:
+            total += weight * (scores if name in STRENGTHS else reciprocal_ranks(scores))
+    return total
+
+
+def ranking(scores: Scores) -> list[int]:
+    """Pages, 0-based, best first; ties keep the order of the pages."""
+    return [int(i) for i in np.argsort(-scores, kind="stable")]

@@ -1,0 +1,72 @@
+"""A query as the retrievers see it: the part to search for, and its terms with weights."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from retrieval.finance import Asked, asked
+from retrieval.tokens import content_terms, text_terms
+
+ADDED = 0.4  # weight of a term that the vocabulary adds, against 1 for the user's own
+
+_FORM = re.compile(
+    r"(?:please\s+|directly\s+|just\s+|only\s+|and\s+)*(?:answer|anwser|round|write|writh|writeh|give|return|format|express|"
+    r"represent|respond|provide|list|report|state)\b",
+    re.IGNORECASE,
+)
+_FORMAT_WORDS = re.compile(
+    r"\b(?:format|integer|int|float|string|list|decimals?|rounded?|places?|percents?|percentage|yes|usd|millions?|"
+    r"billions?|thousands?|dollars?|order|units?|hundred)\b",
+    re.IGNORECASE,
+)
+_KEEP = re.compile(
+    r"\b(?:statements?|balance|sheet|table|figure|chart|page|section|p&l|financial|between|which|what)\b",
+    re.I,
+)
+_SENTENCE = re.compile(r"(?<=[.?!])\s+|(?<=[?!])(?=[A-Z])")
+_EXAMPLE = re.compile(r"\b(?:e\.g\.|for example|such as)\s*,?\s*\[.*?\]|\(e\.g\..*?\)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query made ready.
+
+    Attributes:
+        text: what is searched for, without instructions on the answer's form.
+        terms: its content terms, each once; empty for a query of stop words.
+        asked: what the vocabulary of filings makes of it.
+    """
+
+    text: str
+    terms: tuple[str, ...]
+    asked: Asked
+
+    def weights(self, added: float = 0.0) -> dict[str, float]:
+        """Terms with weight 1, those that the vocabulary adds with `added`."""
+        weights = (
+            {term: added for phrase in self.asked.say for term in content_terms(phrase)} if added else {}
+        )
+        return {**weights, **dict.fromkeys(self.terms, 1.0)}
+
+
+def parse_query(query: str) -> Query:
+    """Makes a query ready; its text is never empty unless the query is."""
+    text = without_form(query)
+    terms = text_terms(text)
+    return Query(text, tuple(content_terms(terms)), asked(terms))
+
+
+def without_form(query: str) -> str:
+    """The query without sentences after its first that only say how to write the answer."""
+    plain = _EXAMPLE.sub(" ", " ".join(query.split()))
+    first, *others = _SENTENCE.split(plain.strip())
+    return " ".join([first, *(s for s in others if not _is_form(s))]).strip() or " ".join(query.split())
+
+
+def _is_form(sentence: str) -> bool:
+    return bool(_FORM.match(sentence)) and bool(_FORMAT_WORDS.search(sentence)) and not _KEEP.search(sentence)
+
+
+def phrases(terms: Sequence[str], length: int) -> set[tuple[str, ...]]:
+    """All runs of `length` terms."""
+    return {tuple(terms[i : i + length]) for i in range(len(terms) - length + 1)}
