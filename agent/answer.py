@@ -116,10 +116,9 @@ def open_asker(
     Raises:
         InputError: the document cannot be opened, or the config names an encoder or reader that is not there.
     """
-    from retrieval.hybrid import open_retriever
-
     from agent.readers import load_reader
     from indexes.document import Document
+    from retrieval.hybrid import open_retriever
 
     start = time.perf_counter()
     with Document.open(path, password=password, ocr=config.ocr, quiet=quiet) as document:

@@ -31,6 +31,14 @@ _WORDS = {
         "sixteen seventeen eighteen nineteen twenty".split()
     )
 }
+_MONTHS = {
+    name[:length]: float(month)
+    for month, name in enumerate(
+        "january february march april may june july august september october november december".split(),
+        start=1,
+    )
+    for length in (3, len(name))
+} | {"sept": 9.0}
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
 
 _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
@@ -86,12 +94,14 @@ def find_numbers(text: str) -> list[Number]:
 
 
 def number_words(text: str) -> set[float]:
-    """The values of the small number words (zero to twenty) in a text."""
-    return {float(_WORDS[word]) for word in map(str.lower, _WORD.findall(text)) if word in _WORDS}
+    """The values of the small number words (zero to twenty) and of the months in a text."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    months = {_MONTHS[word] for word in words if word in _MONTHS}
+    return {float(_WORDS[word]) for word in words if word in _WORDS} | months
 
 
 def values(texts: Iterable[str]) -> set[float]:
-    """Every value that texts state: numbers as printed, scaled by their word, and small number words."""
+    """Every value that texts state: numbers as printed, scaled by their word, number words, months."""
     known: set[float] = set()
     for text in texts:
         for number in find_numbers(text):

@@ -22,8 +22,13 @@ SLACK = 10
 LIBRARIES = ("faiss-cpu", "langgraph", "numpy", "pydantic", "pymupdf", "torch", "transformers")
 
 
-def build(run: Run) -> Any:
-    """Compiles the graph over a run's document, retriever and reader."""
+def build(run: Run, checkpointer: Any = None) -> Any:
+    """Compiles the graph over a run's document, retriever and reader.
+
+    Args:
+        run: what the nodes share.
+        checkpointer: a LangGraph checkpointer that stores the state after each node, or None.
+    """
     os.environ.setdefault("LANGSMITH_TRACING", "false")
     from langgraph.graph import END, START, StateGraph
 
@@ -46,7 +51,7 @@ def build(run: Run) -> Any:
     graph.add_conditional_edges("decide", nodes.go_on, ["retrieve", "answer"])
     graph.add_edge("answer", "verify")
     graph.add_edge("verify", END)
-    return graph.compile()
+    return graph.compile(checkpointer=checkpointer)
 
 
 def recursion_limit(rounds: int) -> int:

@@ -76,8 +76,9 @@ def ground(draft: FactDraft, page: PageText) -> Grounded | Dropped:
         place.notes.append(f"{len(boxes) - MAX_REGIONS} regions beyond {MAX_REGIONS}")
     if match is None and quote:
         match = _pieced_together(quote, page, place.words)
-    # What a reader counted follows from how much it pointed at.
-    counted = {float(draft.ref.page), float(len(draft.words)), float(len(draft.blocks))}
+    # What a reader counted follows from how much it pointed at: places, or a heading and what is under it.
+    pointed = {len(draft.words), len(draft.words) - 1, len(draft.blocks), draft.ref.page}
+    counted = {float(number) for number in pointed}
     support = _support(text or quote, quote, page, match, place.visual, counted)
     return Grounded(draft, text or quote, quote, regions, support, tuple(place.notes))
 

@@ -7,7 +7,7 @@ from agent.trajectory import Trajectory
 from agent.types import Fact
 
 MAX_OTHER = 8
-MAX_QUOTE = 300  # characters
+MAX_TEXT = 240  # characters
 _WHY = {
     "answered": "the reader had enough",
     "abstained": "the reader had searched enough to say so",
@@ -60,14 +60,19 @@ def _facts(title: str, facts: Sequence[Fact], trajectory: Trajectory, more: int 
             name = fact.id if number == 0 else ""
             support = f"  {fact.support}" if number == 0 else ""
             lines.append(f"  {name:<4} {page}  [{box}]{support}")
-        text, quote = plain(fact.text, MAX_QUOTE), plain(fact.quote, MAX_QUOTE)
-        if text and text != quote:
-            lines.append(f"       {text}")
-        if quote:
-            lines.append(f'       "{quote}"')
+        lines += [f"       {line}" for line in _said(plain(fact.text), plain(fact.quote))]
     if more > 0:
         lines.append(f"  and {more} more, in the row that --json or --out gives")
     return "\n".join(lines)
+
+
+def _said(text: str, quote: str) -> list[str]:
+    """The statement and its quote; one line where the statement begins with its quote."""
+    if not quote:
+        return [plain(text, MAX_TEXT)]
+    if text.startswith(quote):
+        return [f'"{plain(quote, MAX_TEXT)}" {plain(text.removeprefix(quote), MAX_TEXT)}'.rstrip()]
+    return [plain(text, MAX_TEXT), f'"{plain(quote, MAX_TEXT)}"']
 
 
 def place(page: int, label: str | None) -> str:

@@ -7,9 +7,9 @@ from typing import Annotated, Protocol, TypedDict
 
 from agent.config import Config
 from agent.trajectory import RoundRecord, StepError, StopReason
-from agent.types import DraftAnswer, Fact, FactDraft, Plan, Reader
-from indexes.types import OutlineEntry, Page
-from retrieval.types import Retriever
+from agent.types import Decision, DraftAnswer, EvidenceRegion, Fact, FactDraft, Plan, Reader
+from indexes.types import BBox, OutlineEntry, Page, PageRef
+from retrieval.types import RetrievedPage, Retriever
 
 
 class PageSource(Protocol):
@@ -86,6 +86,22 @@ def add_seconds(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str,
 def add_tokens(old: int, new: int) -> int:
     """Reducer: tokens, summed."""
     return old + new
+
+
+STORED = (
+    BBox,
+    Decision,
+    DraftAnswer,
+    EvidenceRegion,
+    Fact,
+    FactDraft,
+    PageRef,
+    Plan,
+    RetrievedPage,
+    RoundRecord,
+    StepError,
+)
+"""The types in the state: what a checkpointer must be allowed to read back (tuples come back as lists)."""
 
 
 class State(TypedDict, total=False):

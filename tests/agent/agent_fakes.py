@@ -106,6 +106,9 @@ class FakeDocument:
         self.by_number = {page.ref.page: page for page in pages}
         self.failing = failing
         self.opened: list[int] = []
+        self.sha256, self.warning = "0" * 64, ""
+        self.ocred: tuple[int, ...] = ()
+        self.failed: dict[int, str] = {}
 
     def __len__(self) -> int:
         return len(self.by_number)

@@ -17,7 +17,16 @@ from agent_fakes import (
 from agent.citations import parse_model_raw
 from agent.graph import ask, build, recursion_limit
 from agent.nodes import fuse
-from agent.state import add_errors, add_pages, add_queries, add_seconds, add_tokens, merge_facts, merge_rounds
+from agent.state import (
+    STORED,
+    add_errors,
+    add_pages,
+    add_queries,
+    add_seconds,
+    add_tokens,
+    merge_facts,
+    merge_rounds,
+)
 from agent.trajectory import RoundRecord, StepError, Trajectory
 from agent.types import Decision, DraftAnswer, EvidenceRegion, Fact, FactDraft, Plan, Reading
 from indexes.errors import InputError
@@ -364,3 +373,21 @@ def test_answers_may_not_cite_facts_that_do_not_exist() -> None:
     assert (
         trajectory.answer == "Unanswerable" and trajectory.revised == "the answer cites no fact of the ledger"
     )
+
+
+def test_the_state_survives_being_stored_and_read_back() -> None:
+    from langgraph.checkpoint.memory import InMemorySaver
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    reader = ScriptedReader(reads=quoting("It has 42 offices."), decides=again, answers=saying("42"))
+    run = make_run(reader, k=6)
+    serde = JsonPlusSerializer(allowed_msgpack_modules=[(t.__module__, t.__name__) for t in STORED])
+    saver = InMemorySaver(serde=serde)
+    config = {"configurable": {"thread_id": "1"}, "recursion_limit": 99}
+    graph = build(run, checkpointer=saver)
+    plain = build(run).invoke({"question": "42 offices"})
+    graph.invoke({"question": "42 offices"}, config)
+    stored = graph.get_state(config).values
+    assert stored["facts"][0].text == plain["facts"][0].text and stored["reply"].text == "42"
+    resumed = graph.invoke(None, graph.get_state(config).config)
+    assert resumed["reply"].text == "42"

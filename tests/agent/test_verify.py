@@ -105,6 +105,7 @@ def test_an_answer_that_its_facts_say_passes() -> None:
     assert why("$34.2 billion", fact("Net sales: 34,229 (in millions)")) is None
     assert why("seven: 7", fact("There are seven levels")) is None
     assert why("Oslo", fact("founded in Oslo")) is None
+    assert why("2015-10-05", fact("on 5 October 2015")) is None
     assert why("In 2018 it was 12", fact("it was 12"), question="How many in 2018?") is None
 
 
