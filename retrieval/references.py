@@ -1,7 +1,7 @@
 """What a query names outright: pages, slides, numbered tables, figures and sections, quoted words.
 
-Pure text work; `lookups` finds the named things in a document. Patterns want a number (or first, last, cover),
-so "on which page" or "covers the cost" name nothing.
+Pure text work; `lookups` finds the named things in a document. Patterns want a number (or first, last,
+cover), so "on which page" or "covers the cost" name nothing.
 """
 
 import re

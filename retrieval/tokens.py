@@ -2,8 +2,8 @@
 
 Unicode is normalized (NFKC, accents dropped, case folded), numbers lose their thousands separators, a fiscal
 year loses its letters (FY2021, FY21 and F2021 -> 2021; Q2'2023 and Q22023 -> q2 2023), words broken at a
-line's end are joined, and words are lightly stemmed (plurals, -ing, -ed). Scripts written without spaces give pairs
-of characters.
+line's end are joined, and words are lightly stemmed (plurals, -ing, -ed). Scripts written
+without spaces give pairs of characters.
 """
 
 import re
