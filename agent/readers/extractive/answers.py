@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from agent.readers.extractive.attempts import Attempt, Value, ordered, row_of, values, written
 from agent.readers.extractive.computing import computed
 from agent.readers.extractive.confidence import THRESHOLD, confidence
-from agent.readers.extractive.counting import counted_kind, read_count
+from agent.readers.extractive.counting import counted_kind, counted_names, read_count
 from agent.readers.extractive.extremes import is_winner
 from agent.readers.extractive.lists import enumerated, read_list
 from agent.readers.extractive.matching import covered, stem_set
@@ -61,6 +61,8 @@ def _formula(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt |
 
 
 def _number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
+    if analysis.formula is not None:
+        return None
     for fact in ordered(facts)[:6]:
         if read_list(fact.text) or read_count(fact.text):
             continue
@@ -153,9 +155,17 @@ def _counted(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt |
         counts = [(f, c) for f, c in counts if c[0] in _page_range(analysis)]
     if not counts:
         return None
-    total = sum(c[1] for _, c in counts)
-    expression = " + ".join(str(c[1]) for _, c in counts) if len(counts) > 1 else None
-    used = tuple(f for f, _ in counts)
+    kept: list[tuple[Fact, int]] = []
+    names: set[str] = set()
+    for fact, (_, stated) in counts:
+        fresh = set(counted_names(fact.text)) - names
+        names |= fresh
+        number = len(fresh) if counted_names(fact.text) else stated
+        if number:
+            kept.append((fact, number))
+    total = sum(number for _, number in kept)
+    expression = " + ".join(str(number) for _, number in kept) if len(kept) > 1 else None
+    used = tuple(fact for fact, _ in kept)
     return Attempt(
         str(total), f"count {counted_kind(analysis)}", used, "counted on the pages read", expression
     )

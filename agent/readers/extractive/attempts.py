@@ -1,5 +1,6 @@
 """An answer before it is decided whether to give it, and the small tools that all kinds of answers share."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,10 @@ from agent.readers.extractive.series import by_year, is_year
 from agent.readers.extractive.statements import Entry, RowFact, bare, parse_row
 from agent.readers.extractive.text import numbers, shown, stem, tokens, years
 from agent.types import Fact
+
+_MONEY = re.compile(
+    r"\b(?:spend|spent|cost|costs|pay|paid|price|fee|fees|usd|dollars?|budget|funding|revenue|salary)\b|[$€£]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ def _sentence_values(text: str, analysis: Analysis, phrase: str) -> list[Value]:
     asked_year = "year" in analysis.target or "when" in analysis.text.lower().split()[:1]
     found = []
     asked = years(phrase) or analysis.years
+    wants_money = bool(_MONEY.search(analysis.text.lower())) or bool(analysis.scale)
     dated = {(n.start, n.end): year for year, ns in by_year(text).items() for n in ns}
     for number in numbers(text):
         if is_year(number) and not asked_year:
@@ -92,7 +98,7 @@ def _sentence_values(text: str, analysis: Analysis, phrase: str) -> list[Value]:
             continue
         near = sum(1 / (8 + abs(at - number.start)) for s, at in words if s in wanted and at >= 0)
         fit = 10 * near + (0.5 if analysis.percent == number.percent else 0.0)
-        fit += 0.2 if number.currency or number.scale > 1 else 0.0
+        fit += 0.3 if wants_money == bool(number.currency) else 0.0
         year = dated.get((number.start, number.end))
         if year and asked:
             fit += 2.0 if year in asked else -2.0

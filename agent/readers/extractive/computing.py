@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from agent.readers.extractive.attempts import Attempt, ordered, row_of
 from agent.readers.extractive.formulas import FormulaError, Term, evaluate
 from agent.readers.extractive.lineitems import LineItem, label_score, line_item
+from agent.readers.extractive.matching import covered
 from agent.readers.extractive.planning import part_items
 from agent.readers.extractive.question import Analysis
-from agent.readers.extractive.statements import Entry, RowFact
-from agent.readers.extractive.text import shown
+from agent.readers.extractive.series import by_year
+from agent.readers.extractive.statements import Entry, RowFact, bare
+from agent.readers.extractive.text import content, shown
 from agent.types import Fact
 
 # Printed in parentheses as often as not: what leaves the company counts by its size.
@@ -16,6 +18,8 @@ _OUTFLOWS = frozenset(
     "capex dividends buybacks cost_of_sales income_tax interest_expense depreciation research sga".split()
 )
 _MAY_BE_ABSENT = frozenset(("current_debt", "inventory"))
+# A balance sheet without a row of its own for the first has it as the difference of the others.
+DERIVED = {"total_liabilities": ("total_assets", "equity")}
 
 
 def computed(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
@@ -32,6 +36,11 @@ def computed(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
         year = latest - term.back if latest else None
         found = _entry(ordered(facts, part), term.item, year, term.back)
         if found is None:
+            pair = _derived(ordered(facts), term.item, year, term.back)
+            if pair:
+                used.extend(fact for fact, _ in pair if fact not in used)
+                whole, less = (entry for _, entry in pair)
+                return whole.value - less.value, f"({whole.shown} - {less.shown})"
             if term.item.key in _MAY_BE_ABSENT and _statement_read(facts, items):
                 return 0.0, "0"
             raise FormulaError(f"{term.item.query} {year or ''} was not found")
@@ -39,8 +48,9 @@ def computed(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
         if fact not in used:
             used.append(fact)
         value = abs(entry.value) if term.item.key in _OUTFLOWS else entry.value
-        digits = entry.shown.rstrip("%").lstrip("-")
-        return value * _relative(entry, used, facts), digits if value >= 0 else f"-{digits}"
+        factor = _relative(entry, used)
+        digits = entry.shown.rstrip("%").lstrip("-") if factor == 1.0 else f"{abs(value) * factor:,g}"
+        return value * factor, digits if value >= 0 else f"-{digits}"
 
     try:
         result = evaluate(formula.tree, lookup)
@@ -60,10 +70,10 @@ def _plain_ratio(analysis: Analysis) -> bool:
     return analysis.places is not None and analysis.places >= 2 and "percent" not in analysis.text.lower()
 
 
-def _relative(entry: Entry, used: Sequence[Fact], facts: Sequence[Fact]) -> float:
-    """The factor that brings a value to the scale of the first one used."""
-    first = row_of(used[0]) if used else None
-    scales = [e.scale for e in first.entries] if first else []
+def _relative(entry: Entry, used: Sequence[Fact]) -> float:
+    """The factor that brings a value to the scale of the first row used."""
+    rows = [row for fact in used if (row := row_of(fact)) is not None]
+    scales = [e.scale for e in rows[0].entries] if rows else []
     return entry.scale / scales[0] if scales and scales[0] > 1 and entry.scale > 1 else 1.0
 
 
@@ -77,7 +87,7 @@ def _single(analysis: Analysis, term: Term, value: float, used: Sequence[Fact]) 
 
 
 def _entry(facts: Sequence[Fact], item: LineItem, year: int | None, back: int) -> tuple[Fact, Entry] | None:
-    """The entry of the year in the best fact that is a row of the item."""
+    """The entry of the year in the best fact that is a row of the item, else in a sentence that tells it."""
     for exact in (True, False):
         for fact in facts:
             row = row_of(fact)
@@ -86,13 +96,30 @@ def _entry(facts: Sequence[Fact], item: LineItem, year: int | None, back: int) -
             for place, entry in enumerate(row.entries):
                 if entry.year == year or (not exact and entry.year is None and place == back):
                     return fact, entry
+    for fact in facts:
+        told = by_year(bare(fact.text)).get(year or 0, []) if row_of(fact) is None else []
+        if told and covered(content(item.query), fact.text) >= 0.75:
+            first = told[0]
+            return fact, Entry("", first.value, first.text, first.percent, first.scale, year)
     return None
 
 
+def _derived(facts: Sequence[Fact], item: LineItem, year: int | None, back: int) -> list[tuple[Fact, Entry]]:
+    """Total liabilities, where a balance sheet has no such row: total assets and total equity."""
+    if item.key not in DERIVED:
+        return []
+    found = [_entry(facts, line_item(key), year, back) for key in DERIVED[item.key]]
+    return [pair for pair in found if pair is not None] if all(found) else []
+
+
 def _is_item(row: RowFact, item: LineItem) -> bool:
-    """The row's own label decides; the section that may stand before it is passed over."""
+    """The row's own label decides, where a section stands before it by the words at its end."""
     words = row.label.split()
-    return any(label_score(item, " ".join(words[i:])) for i in range(min(len(words), 10)))
+    if item.statement:
+        return any(label_score(item, " ".join(words[i:])) for i in range(min(len(words), 10)))
+    return bool(label_score(item, row.label)) or any(
+        label_score(item, " ".join(words[i:])) for i in range(1, 8)
+    )
 
 
 def _statement_read(facts: Sequence[Fact], items: Sequence[LineItem]) -> bool:

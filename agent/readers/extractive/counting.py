@@ -15,8 +15,24 @@ _FIGURES = frozenset(("figur", "chart", "graph", "diagram", "imag", "pictur", "p
 _TABLES = frozenset(("tabl",))
 
 
+_NUMBERED = (
+    "appendices appendix chapters chapter sections section parts part steps step phases phase stages stage modules "
+    "module lessons lesson levels level tips tip rules rule reasons reason goals goal objectives objective exhibits "
+    "exhibit questions question items item notes note schedules schedule"
+).split()
+
+
+def numbered_noun(analysis: Analysis) -> str:
+    """The singular of what a question counts where such things are numbered or lettered in a document."""
+    match = re.search(r"\bhow many (?:\w+ ){0,2}?(" + "|".join(_NUMBERED) + r")\b", fold(analysis.text))
+    if not match:
+        return ""
+    word = match.group(1)
+    return "appendix" if word.startswith("append") else word.rstrip("s")
+
+
 def counted_kind(analysis: Analysis) -> str:
-    """`figure` or `table` where the question counts those, `word` where it counts occurrences, else empty."""
+    """What is counted over pages: `figure`, `table`, `word` (its occurrences), `numbered` things; else empty."""
     if analysis.answer_type != "count":
         return ""
     text = fold(analysis.text)
@@ -26,7 +42,7 @@ def counted_kind(analysis: Analysis) -> str:
         r"how many ((?:\w+[ -]){0,3}?)(figures?|charts?|graphs?|diagrams?|images?|pictures?|tables?)\b", text
     )
     if not match:
-        return ""
+        return "numbered" if numbered_noun(analysis) else ""
     return "table" if match.group(2).startswith("table") else "figure"
 
 
@@ -37,7 +53,12 @@ def count_drafts(views: Sequence[PageView], analysis: Analysis) -> list[FactDraf
         return []
     found = []
     for seen in views:
-        draft = _occurrences(seen, analysis) if kind == "word" else _captioned(seen, kind)
+        if kind == "word":
+            draft = _occurrences(seen, analysis)
+        elif kind == "numbered":
+            draft = _numbered(seen, numbered_noun(analysis))
+        else:
+            draft = _captioned(seen, kind)
         if draft is not None:
             found.append(draft)
     return found
@@ -79,6 +100,30 @@ def _captioned(seen: PageView, kind: str) -> FactDraft | None:
         return None
     quote = " ".join(" ".join(b.text.split())[:80] for b in shown if b.text).strip() or text
     return FactDraft(page.ref, text, quote, 0.6, 0, (), tuple(b.order for b in shown))
+
+
+def _numbered(seen: PageView, noun: str) -> FactDraft | None:
+    """Headings such as `Appendix A`, `Step 3`: lines that begin with the noun and a number or a letter."""
+    page = seen.page
+    pattern = re.compile(rf"{noun}\s+(\d{{1,2}}|[A-Z]|[IVX]+)\b(?![.,]?\d)", re.IGNORECASE)
+    names: dict[str, tuple[int, int]] = {}
+    for start, end in page.line_spans():
+        line = " ".join(page.words.texts[start:end])
+        match = pattern.match(line)
+        if match and len(line.split()) <= 14 and not re.search(r"\.{4,}|\s\d{1,3}$", line[match.end() :]):
+            names.setdefault(match.group(1).upper(), (start, end))
+    if not names:
+        return None
+    listed = ", ".join(f"{noun} {name}" for name in names)
+    text = f"Page {page.ref.page} shows {len(names)} {noun}s: {listed}"
+    quote = " ".join(" ".join(page.words.texts[a:b]) for a, b in names.values())
+    return FactDraft(page.ref, text, quote, 0.6, 0, tuple(names.values()))
+
+
+def counted_names(text: str) -> tuple[str, ...]:
+    """The names that a fact made here lists, such as `figure 3`; empty where it lists none."""
+    match = re.match(r"Page \d+ shows \d+ \w+: (.*)", text)
+    return tuple(match.group(1).split(", ")) if match else ()
 
 
 def read_count(text: str) -> tuple[int, int] | None:

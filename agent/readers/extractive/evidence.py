@@ -10,6 +10,7 @@ from agent.readers.extractive.lineitems import LineItem, label_score
 from agent.readers.extractive.matching import Weights, stem_set
 from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.sentences import Unit, units
+from agent.readers.extractive.series import by_year
 from agent.readers.extractive.statements import row_text, unit_text
 from agent.readers.extractive.tables import Cell, Row, rows
 from agent.readers.extractive.text import content, fold, numbers, years
@@ -64,7 +65,9 @@ class Candidate:
 
 def view(page: Page) -> PageView:
     """Takes a page apart."""
-    page_units, page_rows = tuple(units(page)), tuple(rows(page))
+    page_rows = tuple(rows(page))
+    told = {(row.end) for row in page_rows}
+    page_units = tuple(u for u in units(page) if u.kind != "line" or u.end not in told)
     labels = " | ".join(fold(r.label) for r in page_rows)
     return PageView(
         page,
@@ -105,15 +108,29 @@ def item_candidates(views: Sequence[PageView], item: LineItem, wanted: Sequence[
     found = []
     for seen in views:
         for row in seen.rows:
-            name = max(label_score(item, row.label), label_score(item, f"{row.section} {row.label}".strip()))
+            name = label_score(item, row.label)
+            if not item.statement and row.section:
+                name = max(name, label_score(item, f"{row.section} {row.label}"))
             if not name:
                 continue
             cells = tuple(c for c in row.cells if c.year in wanted) if wanted else ()
             dated = len({c.year for c in cells}) / len(wanted) if wanted else 1.0
             place = 1.0 if item.statement and item.statement in seen.statements else 0.0
-            score = 0.55 * name + 0.25 * place + 0.2 * dated
+            score = 0.65 * name + 0.15 * place + 0.2 * dated
             found.append(Candidate(seen, score, row=row, cells=_distinct(cells) or row.cells[:4]))
+        found += _told_items(seen, item, wanted)
     return sorted(found, key=lambda c: (-c.score, c.view.page.ref.page, c.row.line if c.row else 0))
+
+
+def _told_items(seen: PageView, item: LineItem, wanted: Sequence[int]) -> list[Candidate]:
+    """Sentences that give a line item by year: `Depreciation expense was $6.4 billion and $8.8 billion in ...`."""
+    asked = frozenset(content(item.query))
+    found = []
+    for unit, own in zip(seen.units, seen.unit_stems, strict=True):
+        share = len(asked & own) / max(len(asked), 1)
+        if share >= 0.75 and wanted and set(wanted) <= set(by_year(unit.text)):
+            found.append(Candidate(seen, 0.5 * share + 0.15, unit=unit))
+    return found
 
 
 def _distinct(cells: Sequence[Cell]) -> tuple[Cell, ...]:

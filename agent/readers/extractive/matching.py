@@ -35,6 +35,8 @@ _SYNONYMS: tuple[frozenset[str], ...] = tuple(
         "usd dollar dollars",
         "location city place venue",
         "start begin commence",
+        "component consist comprise compose part element",
+        "geography geographic region country",
         "end finish",
     )
 )

@@ -144,7 +144,10 @@ def _answer_type(
     if re.search(r"\bhow many\b|\bnumber of\b|\bhow (?:steps|pages)\b", text):
         return "number" if re.search(r"how many (?:percent|million|billion|thousand)", text) else "count"
     if re.search(
-        r"how much\b|\bpercent(?:age)?\b|%|\bproportion\b|\bwhat (?:amount|value|number|rate)\b", text
+        r"how much\b|\bpercent(?:age)?\b|%|\bproportion\b|\bwhat (?:amount|value|number|rate)\b|"
+        r"\bwhat (?:is|was|were|are) (?:the )?(?:\w+ ){0,2}(?:quantity|amount|percentage|ratio|price|cost|rate|size|score|accuracy|"
+        r"performance|population)\b",
+        text,
     ):
         return "number"
     if form in ("int", "float") or re.search(
@@ -361,11 +364,15 @@ def analyse(question: str) -> Analysis:
 
 def _formula(whole: str, folded: str, named: tuple[int, ...]) -> Formula | None:
     year = max(named) if named else None
+    if re.search(
+        r"\b(?:what|which \w+) (?:drove|caused|led|explains?)\b|\bwhy\b(?! is)|components of", folded
+    ):
+        return None
     defined = re.search(
-        r"\b(?:is defined as|define [\w\s%&()-]+? as|defined as):?\s*(.+?)(?:\.\s|\.?$)", whole
+        r"\b(?:is defined as|define ([\w\s%&()-]+?) as|defined as):?\s*(.+?)(?:\.\s|\.?$)", whole
     )
-    if defined:
-        tree = parse_definition(defined.group(1), year)
+    if defined and "ebitda" not in (defined.group(1) or ""):
+        tree = parse_definition(defined.group(2), year)
         if tree is not None:
             return Formula("as defined", tree, "%" in whole or "percent" in whole)
     if not named and not re.search(
@@ -391,7 +398,7 @@ def _base_formula(folded: str, whole: str, year: int | None) -> Formula | None:
     if known is not None:
         return known[0]
     item = asked_item(folded)
-    return Formula(item.key, Term(item)) if item else None
+    return Formula(item.key, taken(Term(item), whole, year)) if item else None
 
 
 def _ratio_items(folded: str) -> tuple[LineItem, LineItem] | None:
@@ -423,7 +430,8 @@ def _item_after(text: str) -> LineItem | None:
 
 _FILLERS = frozenset(
     "what how much year end total amount value number of usd million billion thousand dollar be have at did do report "
-    "fy fiscal for in the its their company worth balance record spend s".split()
+    "fy fiscal for in the its their company worth balance record spend s chang growth increas decreas year-over-year "
+    "over percent averag unadjust net much many".split()
 )
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from agent.readers.extractive.answers import draft_answer
+from agent.readers.extractive.computing import DERIVED
 from agent.readers.extractive.counting import count_drafts
 from agent.readers.extractive.evidence import Candidate, PageView, item_candidates, part_candidates, view
 from agent.readers.extractive.extremes import extreme_drafts
+from agent.readers.extractive.lineitems import LineItem, line_item
 from agent.readers.extractive.lists import list_drafts
 from agent.readers.extractive.planning import item_years, make_decision, make_plan, part_items
 from agent.readers.extractive.question import Analysis, analyse
@@ -37,7 +39,7 @@ class ExtractiveReader:
         items = part_items(analysis)
         for place, part in enumerate(task.plan.parts):
             if place < len(items):
-                found = item_candidates(views, items[place], item_years(analysis, items[place]))
+                found = _item_rows(views, items[place], item_years(analysis, items[place]))
             else:
                 found = part_candidates(views, part, analysis, self._encoder)
             drafts += [c.draft(place) for c in _spread(found)]
@@ -56,6 +58,15 @@ class ExtractiveReader:
     def answer(self, question: str, plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
         """Answers from the facts by the question's type, or abstains."""
         return draft_answer(analyse(question), plan, facts)
+
+
+def _item_rows(views: Sequence[PageView], item: LineItem, wanted: Sequence[int]) -> list[Candidate]:
+    """Rows of a line item, and where it has none of its own the rows that it follows from."""
+    found = item_candidates(views, item, wanted)
+    if item.key in DERIVED and not any(c.row for c in found):
+        parts = [item_candidates(views, line_item(key), wanted)[:1] for key in DERIVED[item.key]]
+        found = [c for part in parts for c in part]
+    return found
 
 
 def _spread(found: Sequence[Candidate]) -> list[Candidate]:

@@ -63,6 +63,10 @@ def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
     """The span that answers: of the type asked for where there is one, else by what the question lacks."""
     best = [f for f in ordered(facts)[:8] if not read_list(f.text) and not read_count(f.text)]
     folded = fold(analysis.text)
+    if re.search(r"\bwhy\b|\bwhat (?:drove|caused|led)|\breasons? (?:for|of|why)\b", folded):
+        cause = _cause(best)
+        if cause:
+            return cause
     for name, asked, pattern in _TYPED:
         if re.search(asked, folded):
             found = _typed(pattern, best, analysis)
@@ -87,6 +91,18 @@ def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
         text = _rest(bare(fact.text), analysis)
         if text:
             return Attempt(text, "phrase", (fact,), "the words of the fact that the question lacks")
+    return None
+
+
+def _cause(facts: Sequence[Fact]) -> Attempt | None:
+    """What stands behind `due to`, `because of`, `driven by` in the best fact that has it."""
+    for fact in facts:
+        match = re.search(
+            r"\b(?:due to|because(?: of)?|driven by|as a result of|attributable to|result(?:ed|ing) from) (.+)",
+            bare(fact.text),
+        )
+        if match:
+            return Attempt(match.group(1).rstrip(". "), "cause", (fact,), "the cause that the fact names")
     return None
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from agent.readers.extractive.sentences import Unit
 from agent.readers.extractive.tables import Cell, Row
-from agent.readers.extractive.text import SCALES, years
+from agent.readers.extractive.text import SCALES, last_year
 
 _SCALE_WORDS = {factor: word for word, factor in SCALES.items()}
 _ENTRY = re.compile(
@@ -53,9 +53,7 @@ def cell_text(row: Row, cell: Cell) -> str:
     )
     if cell.percent:
         return text
-    per_share = re.search(
-        r"per (?:\w+ )?share|%|percent|ratio|number of|shares\b", f"{row.section} {row.label}", re.I
-    )
+    per_share = re.search(r"per (?:\w+ )?share|%|percent|ratio|number of|shares\b", row.label, re.I)
     if row.scale == 1.0 or per_share:
         return text
     return f"{row.currency}{text} {_SCALE_WORDS[row.scale]}"
@@ -91,7 +89,6 @@ def parse_row(text: str) -> RowFact | None:
             label, _, header = head.rpartition(", ") if ", " in head else (head, "", "")
         else:
             header = "" if head == "next" else head
-        named = years(header)
         digits, scale = found["digits"], found["scale"]
         entries.append(
             Entry(
@@ -100,7 +97,7 @@ def parse_row(text: str) -> RowFact | None:
                 digits + found["percent"],
                 bool(found["percent"]),
                 SCALES[scale] if scale else 1.0,
-                named[-1] if named else None,
+                last_year(header),
             )
         )
     return RowFact(label, tuple(entries), title)

@@ -7,7 +7,7 @@ layout's blocks add titles and captions.
 import re
 from dataclasses import dataclass
 
-from agent.readers.extractive.text import SCALES, fold, numbers, years
+from agent.readers.extractive.text import SCALES, fold, last_year, numbers
 from indexes.types import Page
 
 MAX_LINES = 1500  # of a page; a page with more is no text that a person reads
@@ -125,6 +125,8 @@ def _read_line(page: Page, start: int, end: int) -> _Line:
         tail = tail[1:]
     first = tail[0][0] if tail else end
     label_words = [w for w in words[: first - start] if any(c.isalpha() for c in w)]
+    if len(tail) > 1 and not label_words and tail[0] == (start, start + 1) and _YEAR.fullmatch(words[0]):
+        return _Line(start, end, words, tail[1:], start + 1, "row")
     if not tail:
         return _Line(start, end, words, values, end, "prose")
     if len(label_words) > 22 or (len(tail) == 1 and len(label_words) > 14):
@@ -200,6 +202,10 @@ def _is_section(line: _Line, header_words: set[int]) -> bool:
     """A short line without numbers, no column header and no row of dashes."""
     words = [w for w in line.words if any(c.isalpha() for c in w)]
     heads = sum(i in header_words for i in range(line.start, line.end))
+    if re.search(
+        r"\b(?:in|of) (?:millions|thousands|billions)|per share|unaudited", " ".join(words), re.IGNORECASE
+    ):
+        return False
     return 0 < len(words) <= 12 and len(words) * 2 > len(line.words) and heads * 2 < len(line.words)
 
 
@@ -263,10 +269,10 @@ def _label(page: Page, lines: list[_Line], number: int) -> tuple[str, int]:
     joinable = above is not None and above.kind == "text" and not above.words[-1].endswith((":", "."))
     if above is not None and joinable and len(above.words) <= 14:
         lower = bool(label) and label[0].islower()
-        if (lower or not label) and _near(page, above, line):
+        if (lower or not any(c.isalnum() for c in label)) and _near(page, above, line):
             label = " ".join([*above.words, label]).strip()
             start = above.start
-    return (label if any(c.isalpha() for c in label) else ""), start
+    return (label if any(c.isalpha() for c in label) or _YEAR.fullmatch(label) else ""), start
 
 
 def _near(page: Page, above: _Line, line: _Line) -> bool:
@@ -283,13 +289,12 @@ def _cell(page: Page, columns: "Columns", number: int, value: tuple[int, int]) -
     negative = bool(re.match(r"[$€£¥]*\(", text)) and amount > 0
     shown = parsed[0].text if parsed else text
     header, where = columns.header(number, value)
-    named = years(header)
     return Cell(
         -amount if negative else amount,
         f"-{shown}" if negative else shown,
         "%" in text,
         header,
-        named[-1] if named else None,
+        last_year(header),
         start,
         end,
         where,

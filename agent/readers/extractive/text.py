@@ -85,7 +85,8 @@ def stems(text: str) -> list[str]:
 
 def content(text: str) -> list[str]:
     """The stems of a text's content words, in order and without repetition."""
-    return list(dict.fromkeys(stem(t) for t in tokens(text) if t not in STOPWORDS and len(t) > 0))
+    found = (t for t in tokens(text) if t not in STOPWORDS and t not in ("fy", "fiscal"))
+    return list(dict.fromkeys(stem(t) for t in found))
 
 
 def years(text: str) -> tuple[int, ...]:
@@ -95,6 +96,12 @@ def years(text: str) -> tuple[int, ...]:
         digits = match.group(1)
         found.append((match.start(), int(digits) if len(digits) == 4 else 2000 + int(digits)))
     return tuple(dict.fromkeys(year for _, year in sorted(found) if 1900 <= year <= 2099))
+
+
+def last_year(text: str) -> int | None:
+    """The year that a text names last; the lowest line of a column's header is the nearest to the cell."""
+    found = [int(m.group()) for m in _YEAR.finditer(text)]
+    return found[-1] if found else (years(text) or (None,))[-1]
 
 
 @dataclass(frozen=True, slots=True)
