@@ -115,12 +115,12 @@ def sound_pages(pages: Iterable[RetrievedPage], doc_id: str, n_pages: int) -> li
         if page.ref.doc_id != doc_id or page.ref.page > n_pages:
             continue
         score = float(page.score)
-        boxes = tuple(BBox(*map(float, box.as_list())) for box in page.regions)
+        boxes = tuple(BBox(*(round(float(v), 5) for v in box.as_list())) for box in page.regions)
         out.append(
             replace(
                 page,
                 ref=PageRef(doc_id, int(page.ref.page)),
-                score=score if math.isfinite(score) else 0.0,
+                score=round(score, 6) if math.isfinite(score) else 0.0,
                 rank=int(page.rank),
                 regions=boxes,
                 matched=tuple(map(str, page.matched)),
