@@ -18,6 +18,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,6 @@ from eval.benchmarks.mmlongbench import load_mmlongbench
 from eval.benchmarks.types import Question
 from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer
 from indexes.document import Document
-from indexes.encoders.protocol import Encoder
 from indexes.errors import InputError, run_command
 from indexes.types import BBox
 
@@ -118,49 +118,65 @@ def answer_from_gold_pages(question: Question, document: Document, reader: Reade
     return reader.answer(question.question, plan, facts).text, facts
 
 
+Answer = Callable[[Question], tuple[str, Sequence[Fact]]]
+
+
+@contextmanager
+def _oracle(path: Path) -> Iterator[Answer]:
+    from indexes.encoders import load_encoder
+
+    reader = load_reader("extractive", load_encoder("minilm"))
+    with Document.open(path) as document:
+        yield lambda question: answer_from_gold_pages(question, document, reader)
+
+
+@contextmanager
+def _agent(path: Path) -> Iterator[Answer]:
+    from agent.answer import open_asker
+    from agent.config import load_config
+
+    with open_asker(path, load_config("cpu")) as asker:
+
+        def ask(question: Question) -> tuple[str, Sequence[Fact]]:
+            trajectory = asker.ask(question.question)
+            return trajectory.answer, trajectory.facts
+
+        yield ask
+
+
+SETTINGS = {"agent": _agent, "oracle": _oracle}
+
+
 def _run(questions: list[Question], benchmark: str, setting: str) -> Iterator[Row]:
     by_document: dict[Path, list[Question]] = defaultdict(list)
     for question in questions:
         by_document[question.documents[0]].append(question)
-    encoder = _encoder()
     for path, asked in by_document.items():
         try:
-            with Document.open(path) as document:
+            with SETTINGS[setting](path) as answer:
                 for question in asked:
                     started = time.perf_counter()
-                    prediction, facts = _answer(question, document, setting, encoder)
+                    prediction, facts = answer(question)
                     seconds = time.perf_counter() - started
-                    yield Row(
-                        question.id,
-                        path.name,
-                        question.question,
-                        question.answer,
-                        question.answer_format,
-                        question.answerable,
-                        prediction,
-                        _score(benchmark, question, prediction),
-                        seconds,
-                        tuple(facts),
-                    )
+                    score = _score(benchmark, question, prediction)
+                    yield _row(question, prediction, score, seconds, facts)
         except InputError as error:
             sys.stderr.write(f"{path.name}: {error}\n")
 
 
-def _encoder() -> Encoder:
-    from indexes.encoders import load_encoder
-
-    return load_encoder("minilm")
-
-
-def _answer(
-    question: Question, document: Document, setting: str, encoder: Encoder
-) -> tuple[str, Sequence[Fact]]:
-    if setting == "oracle":
-        return answer_from_gold_pages(question, document, load_reader("extractive", encoder))
-    from agent.answer import answer
-
-    trajectory = answer(question.documents[0], question.question)
-    return trajectory.answer.text, trajectory.facts
+def _row(question: Question, prediction: str, score: float, seconds: float, facts: Sequence[Fact]) -> Row:
+    return Row(
+        question.id,
+        question.documents[0].name,
+        question.question,
+        question.answer,
+        question.answer_format,
+        question.answerable,
+        prediction,
+        score,
+        seconds,
+        tuple(facts),
+    )
 
 
 # ---- tables
@@ -243,7 +259,7 @@ def main() -> int:
     )
     parser.add_argument("data", type=Path, help="folder that holds mmlongbench/ and financebench/")
     parser.add_argument("--benchmark", choices=sorted(LOADERS), default="mmlongbench")
-    parser.add_argument("--setting", choices=("agent", "oracle"), default="agent")
+    parser.add_argument("--setting", choices=sorted(SETTINGS), default="agent")
     parser.add_argument("--limit", type=int, help="the first N questions only")
     parser.add_argument("--save", type=Path, help="write facts and answers to this file")
     arguments = parser.parse_args()

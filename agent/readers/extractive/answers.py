@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from agent.readers.extractive.attempts import Attempt, Value, ordered, row_of, values, written
 from agent.readers.extractive.computing import computed
-from agent.readers.extractive.confidence import THRESHOLD, confidence
+from agent.readers.extractive.confidence import calibration, confidence
 from agent.readers.extractive.counting import counted_kind, counted_names, read_count
 from agent.readers.extractive.extremes import is_winner
 from agent.readers.extractive.lists import enumerated, read_list
@@ -25,7 +25,7 @@ def draft_answer(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Draft
     if attempt is None:
         return _abstention(analysis, facts, 0.0)
     sure = confidence(analysis, attempt, facts)
-    if sure < THRESHOLD:
+    if sure < calibration().threshold:
         return _abstention(analysis, facts, sure)
     ids = tuple(dict.fromkeys(f.id for f in attempt.facts))
     return DraftAnswer(attempt.text, ids, attempt.reason, round(sure, 4), attempt.expression)
@@ -189,9 +189,32 @@ def _stated_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Atte
             if number is None:
                 continue
             after = [stem(t) for w in words[place + 1 : place + 2 + len(analysis.target)] for t in tokens(w)]
-            if head in after or analysis.target[0] in after:
+            unit = _UNITS.get(analysis.target[0], ())
+            if head in after or analysis.target[0] in after or any(a in unit for a in after[:1]):
                 return Attempt(number, "stated count", (fact,), "the fact states the number")
     return None
+
+
+_UNITS: dict[str, tuple[str, ...]] = {
+    stem(word): tuple(names.split())
+    for word, names in (
+        ("grams", "g gr"),
+        ("kilograms", "kg"),
+        ("meters", "m"),
+        ("kilometers", "km"),
+        ("centimeters", "cm"),
+        ("millimeters", "mm"),
+        ("liters", "l"),
+        ("milliliters", "ml"),
+        ("hours", "h hr hrs"),
+        ("minutes", "min mins"),
+        ("seconds", "s sec"),
+        ("degrees", "c f"),
+        ("watts", "w"),
+        ("volts", "v"),
+        ("gigabytes", "gb"),
+    )
+}
 
 
 def _small_number(word: str) -> str | None:

@@ -1,7 +1,11 @@
 """How sure an answer is: a logistic model over few features, its weights fitted by `benchmarks/calibration.py`."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 
 from agent.readers.extractive.attempts import Attempt
 from agent.readers.extractive.matching import covered
@@ -9,8 +13,20 @@ from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.text import content
 from agent.types import Fact
 
-THRESHOLD = 0.0
-WEIGHTS: Mapping[str, float] = {"bias": 0.0}
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What the calibration found: weights of the features, and from which confidence on an answer is given."""
+
+    threshold: float
+    weights: Mapping[str, float]
+
+
+@cache
+def calibration() -> Calibration:
+    """The calibration that comes with the package."""
+    raw = json.loads(resources.files(__package__).joinpath("calibration.json").read_text(encoding="utf-8"))
+    return Calibration(float(raw["threshold"]), {str(k): float(v) for k, v in raw["weights"].items()})
 
 
 def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dict[str, float]:
@@ -47,5 +63,6 @@ def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dic
 
 def confidence(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> float:
     """The estimated probability that the answer is right, 0 to 1."""
-    total = sum(WEIGHTS.get(name, 0.0) * value for name, value in features(analysis, attempt, facts).items())
+    weights = calibration().weights
+    total = sum(weights.get(name, 0.0) * value for name, value in features(analysis, attempt, facts).items())
     return 1 / (1 + math.exp(-total))

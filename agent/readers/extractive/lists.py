@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent.readers.extractive.evidence import PageView
 from agent.readers.extractive.matching import covered, stem_set
@@ -51,7 +52,31 @@ def _lists(seen: PageView) -> list[tuple[Unit, list[Unit]]]:
         if head is not None and len(run) >= 2:
             found.append((head, run))
         run, head = [], unit
-    return found
+    return found + _numbered(seen)
+
+
+def _numbered(seen: PageView) -> list[tuple[Unit, list[Unit]]]:
+    """Steps: units that begin with 1, 2, 3 and so on, whatever stands between them, under one title."""
+    found: list[tuple[Unit, list[Unit]]] = []
+    run: list[Unit] = []
+    before: Unit | None = None
+    for unit in seen.units:
+        match = re.match(r"(\d{1,2})[.)]?\s+[A-Z]", unit.text)
+        number = int(match.group(1)) if match else 0
+        if number == len(run) + 1 and (number > 1 or before is not None):
+            run = [*run, unit]
+        elif number == 1:
+            found += _closed(before, run)
+            run = [unit]
+        before = unit if unit.kind == "title" or before is None else before
+    return found + _closed(before, run)
+
+
+def _closed(head: Unit | None, run: list[Unit]) -> list[tuple[Unit, list[Unit]]]:
+    title = run[0].title if run else ""
+    if head is None or len(run) < 2:
+        return []
+    return [(replace(head, text=title or head.text, title=""), run)]
 
 
 def _bare(text: str) -> str:

@@ -1,0 +1,181 @@
+"""Fits how sure the extractive reader is of an answer, and from where on it answers.
+
+    python benchmarks/answers.py DATA --save rows.jsonl
+    python benchmarks/calibration.py rows.jsonl            # prints the cross-validated result
+    python benchmarks/calibration.py rows.jsonl --write    # also writes agent/readers/extractive/calibration.json
+
+A logistic regression over the features of `agent.readers.extractive.confidence`, with a ridge penalty, fitted on
+whether the answer would be right (score of one half or more). The threshold is the one with the highest accuracy
+in cross-validation that leaves out whole documents: an answer is worth giving where the chance that it is right
+exceeds the chance that the question has no answer. The figures printed are of the left-out documents, with
+weights and threshold fitted on the others.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from answers import Row, prediction_for_scoring, read_rows
+from numpy.typing import NDArray
+
+from agent.readers.extractive.answers import best_attempt
+from agent.readers.extractive.confidence import features
+from agent.readers.extractive.planning import make_plan
+from agent.readers.extractive.question import analyse
+from agent.types import UNANSWERABLE
+from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer
+from indexes.errors import run_command
+
+RIDGE = 2.0
+OUT = Path(__file__).resolve().parents[1] / "agent/readers/extractive/calibration.json"
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A question with what would be answered: its features, its score if given, its score if abstained."""
+
+    row: Row
+    text: str
+    features: dict[str, float]
+    answered: float
+    abstained: float
+
+
+def example(row: Row) -> Example:
+    """Recomputes the answer from the saved facts, whatever the run itself did with it."""
+    analysis = analyse(row.question)
+    attempt = best_attempt(analysis, make_plan(row.question), row.facts)
+    abstained = score_answer(row.gold, NOT_ANSWERABLE, row.answer_format)
+    if attempt is None:
+        return Example(row, UNANSWERABLE, {}, abstained, abstained)
+    answered = score_answer(row.gold, prediction_for_scoring(attempt.text), row.answer_format)
+    return Example(row, attempt.text, features(analysis, attempt, row.facts), answered, abstained)
+
+
+def fit(matrix: Array, labels: Array, ridge: float = RIDGE, steps: int = 50) -> Array:
+    """Logistic regression with a ridge penalty on all but the bias (column 0), by Newton's method.
+
+    Args:
+        matrix: `(n, d)`.
+        labels: `(n,)`, 0 or 1.
+
+    Returns:
+        weights: `(d,)`.
+    """
+    weights = np.zeros(matrix.shape[1])
+    penalty = np.full(matrix.shape[1], ridge)
+    penalty[0] = 1e-6
+    for _ in range(steps):
+        chance = 1 / (1 + np.exp(-matrix @ weights))
+        gradient = matrix.T @ (chance - labels) + penalty * weights
+        hessian = (matrix * (chance * (1 - chance))[:, None]).T @ matrix + np.diag(penalty)
+        step = np.linalg.solve(hessian, gradient)
+        weights -= step
+        if np.abs(step).max() < 1e-8:
+            break
+    return weights
+
+
+def table(examples: Sequence[Example], names: Sequence[str]) -> Array:
+    """`(n, d)` features in the order of `names`."""
+    return np.array([[e.features.get(name, 0.0) for name in names] for e in examples])
+
+
+def chances(examples: Sequence[Example], names: Sequence[str], weights: Array) -> Array:
+    """The estimated chance of being right, `(n,)`; 0 where there is nothing to answer."""
+    raw = 1 / (1 + np.exp(-table(examples, names) @ weights))
+    return np.where([bool(e.features) for e in examples], raw, 0.0)
+
+
+def fitted(examples: Sequence[Example], names: Sequence[str]) -> Array:
+    """The weights over examples that have an answer."""
+    usable = [e for e in examples if e.features]
+    labels = np.array([float(e.answered >= 0.5 and e.row.answerable) for e in usable])
+    return fit(table(usable, names), labels)
+
+
+def best_threshold(examples: Sequence[Example], sure: Array) -> float:
+    """The threshold with the highest accuracy; in the middle of the best stretch."""
+    gains = np.array([e.answered - e.abstained for e in examples])
+    cuts = np.linspace(0.0, 0.8, 81)
+    totals = np.array([gains[sure >= cut].sum() for cut in cuts])
+    smooth = np.convolve(np.pad(totals, 4, mode="edge"), np.ones(9) / 9, mode="valid")
+    return float(cuts[int(smooth.argmax())])
+
+
+def leave_out(examples: Sequence[Example], names: Sequence[str]) -> tuple[Array, list[bool]]:
+    """Chances of left-out documents, and whether they would be answered with the others' threshold."""
+    documents = sorted({e.row.document for e in examples})
+    sure, answered = np.zeros(len(examples)), [False] * len(examples)
+    for document in documents:
+        others = [e for e in examples if e.row.document != document]
+        weights = fitted(others, names)
+        cut = best_threshold(others, chances(others, names, weights))
+        for place, item in enumerate(examples):
+            if item.row.document == document:
+                sure[place] = chances([item], names, weights)[0]
+                answered[place] = bool(item.features) and sure[place] >= cut
+    return sure, answered
+
+
+def measure(examples: Sequence[Example], answered: Sequence[bool]) -> dict[str, float]:
+    """Accuracy and F1 by the benchmark's rules, with the counts they rest on."""
+    samples = []
+    for item, given in zip(examples, answered, strict=True):
+        text = prediction_for_scoring(item.text) if given else NOT_ANSWERABLE
+        score = item.answered if given else item.abstained
+        gold = item.row.gold if item.row.answerable else NOT_ANSWERABLE
+        samples.append({"answer": gold, "pred": text, "score": score})
+    right = sum(s["score"] for s, e in zip(samples, examples, strict=True) if e.row.answerable)
+    kept = sum(s["score"] for s, e in zip(samples, examples, strict=True) if not e.row.answerable)
+    return {**aggregate(samples), "answerable": right, "unanswerable": kept, "answered": sum(answered)}
+
+
+def _line(name: str, result: dict[str, float]) -> str:
+    return (
+        f"{name:34} accuracy {result['accuracy']:.3f}  F1 {result['f1']:.3f}  answered {result['answered']:.0f}  "
+        f"right: answerable {result['answerable']:.1f}, unanswerable {result['unanswerable']:.1f}"
+    )
+
+
+def main() -> int:
+    """Prints the cross-validated figures and the weights; writes them where asked."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("rows", type=Path, help="what answers.py --save wrote")
+    parser.add_argument("--write", action="store_true", help=f"write {OUT.name} for the reader")
+    arguments = parser.parse_args()
+    examples = [example(row) for row in read_rows(arguments.rows)]
+    found = sorted({name for e in examples for name in e.features} - {"bias"})
+    names = ["bias", *found]
+    weights = fitted(examples, names)
+    sure = chances(examples, names, weights)
+    cut = best_threshold(examples, sure)
+    _, left_out = leave_out(examples, names)
+    lines = [
+        f"{len(examples)} questions, {sum(bool(e.features) for e in examples)} with something to answer",
+        _line("always abstaining", measure(examples, [False] * len(examples))),
+        _line("always answering", measure(examples, [bool(e.features) for e in examples])),
+        _line("left-out documents", measure(examples, left_out)),
+        _line(f"fitted on all, threshold {cut:.2f}", measure(examples, (sure >= max(cut, 1e-9)).tolist())),
+        *(f"  {name:24} {weight:+.2f}" for name, weight in zip(names, weights, strict=True)),
+    ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    if arguments.write:
+        data = {
+            "threshold": round(cut, 4),
+            "questions": len(examples),
+            "weights": {name: round(float(weight), 4) for name, weight in zip(names, weights, strict=True)},
+        }
+        OUT.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    run_command(main)
