@@ -18,12 +18,14 @@ from indexes.regions import matched_regions
 from indexes.types import BBox, PageRef
 from indexes.vectors import (
     FULL,
+    PROJECTION,
     IndexSettings,
     MismatchError,
     Part,
     check_index,
     load_part,
     part_of,
+    project,
     save_part,
     settings_dict,
     write_index,
@@ -117,20 +119,16 @@ class _Store:
     def __init__(self, folder: Path, kind: str) -> None:
         import faiss
 
-        index: Any = faiss.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
-        self._index = index  # owns what the rest points to
-        chained = isinstance(index, faiss.IndexPreTransform)
-        self._chain = index.chain.at(0) if chained else None
-        self._codes = faiss.downcast_index(index.index) if chained else index
+        self._codes: Any = faiss.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
         self._boxes = np.load(folder / f"{kind}_boxes.npy", mmap_mode="r", allow_pickle=False)
         self._offsets: NDArray[np.int64] = np.load(folder / f"{kind}_offsets.npy", allow_pickle=False)
+        path = folder / PROJECTION
+        projected = kind == "vectors" and path.exists()
+        self._projection: Floats | None = np.load(path, allow_pickle=False) if projected else None
 
     def projected(self, query: Floats) -> Floats:
-        """A query `(q, dim)` as the codes are: `(q, inner)`."""
-        if self._chain is None or not len(query):
-            return np.zeros((0, self._codes.d), np.float32) if not len(query) else query
-        result: Floats = self._chain.apply(np.ascontiguousarray(query, np.float32))
-        return result
+        """A query `(q, dim)` in the dimensions of the index."""
+        return project(query, self._projection)
 
     def best_matches(self, query: Floats) -> Floats:
         """Each query vector's highest inner product on each page, decoding few pages at a time."""

@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from indexes.cache import write_atomic
 from indexes.encoders.protocol import PageEmbedding
 
-FORMAT = 1
+FORMAT = 2
 FULL = np.float32(65535)
 MANIFEST = "manifest.json"
+PROJECTION = "projection.npy"
 KINDS = ("vectors", "pooled")
 
 
@@ -82,7 +83,7 @@ def load_part(path: Path, pages: int) -> Part | None:
     import zipfile
 
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
             part = Part({name: file[name] for kind in KINDS for name in _names(kind)})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
@@ -106,11 +107,15 @@ def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mappin
     settings = IndexSettings(**about["settings"])
     counts: dict[str, int] = {}
     for kind in KINDS:
-        index = _empty_index(kind, parts, settings)
+        projection = None
+        if kind == "vectors" and settings.dim < next(parts()).arrays[kind].shape[1]:
+            projection = projection_of((part.arrays[kind] for part in parts()), settings.dim)
+            np.save(folder / PROJECTION, projection, allow_pickle=False)
+        index = _empty_index(parts, kind, settings.bits, projection)
         boxes: list[NDArray[np.uint16]] = []
         sizes: list[NDArray[np.int64]] = []
         for part in parts():
-            index.add(part.arrays[kind].astype(np.float32))
+            index.add(project(part.arrays[kind], projection))
             boxes.append(part.arrays[f"{kind}_boxes"])
             sizes.append(part.arrays[f"{kind}_counts"])
         faiss.write_index(index, str(folder / f"{kind}.faiss"))
@@ -123,63 +128,50 @@ def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mappin
     write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
 
 
-def _empty_index(kind: str, parts: Callable[[], Iterator[Part]], settings: IndexSettings) -> Any:
+def _empty_index(
+    parts: Callable[[], Iterator[Part]], kind: str, bits: int, projection: NDArray[np.float32] | None
+) -> Any:
     import faiss
 
-    dim = next(parts()).arrays[kind].shape[1]
-    quantizer = faiss.ScalarQuantizer
-    if kind == "pooled" or settings.bits == 16:
-        inner = min(dim, settings.dim) if kind == "vectors" else dim
-        store: Any = faiss.IndexScalarQuantizer(inner, quantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-        projection = projection_of(parts, kind, inner)
-    else:
-        inner = min(dim, settings.dim)
-        projection = projection_of(parts, kind, inner)
-        store = faiss.IndexScalarQuantizer(inner, quantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
-        # The quantizer learns each dimension's range: two rows tell it all, whatever the document's length.
-        store.train(_ranges(parts, kind, projection))
-    if inner == dim:
-        return store
-    step: Any = faiss.LinearTransform(dim, inner, False)
-    faiss.copy_array_to_vector(projection.ravel(), step.A)
-    step.is_trained = True
-    chain = faiss.IndexPreTransform(step, store)
-    step.this.disown()
-    store.this.disown()
-    chain.own_fields = True
-    return chain
+    dim = next(parts()).arrays[kind].shape[1] if projection is None else len(projection)
+    if kind == "pooled" or bits == 16:
+        return faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+    index: Any = faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+    # The quantizer learns each dimension's range: two rows tell it, whatever the document's length.
+    low, high = np.full(dim, 1, np.float32), np.full(dim, -1, np.float32)
+    for part in parts():
+        vectors = project(part.arrays[kind], projection)
+        low = np.minimum(low, vectors.min(axis=0, initial=1))
+        high = np.maximum(high, vectors.max(axis=0, initial=-1))
+    index.train(np.stack([low, high]))
+    return index
 
 
-def projection_of(parts: Callable[[], Iterator[Part]], kind: str, dim: int) -> NDArray[np.float32]:
-    """The `(dim, full)` projection that keeps the most of all vectors' inner products.
+def project(vectors: NDArray[Any], projection: NDArray[np.float32] | None) -> NDArray[np.float32]:
+    """Vectors `(n, full)` in the index's dimensions: `(n, dim)`, as they are where there is no projection."""
+    single = np.ascontiguousarray(vectors, np.float32)
+    if projection is None:
+        return single
+    result: NDArray[np.float32] = single @ projection.T
+    return result
+
+
+def projection_of(arrays: Iterable[NDArray[Any]], dim: int) -> NDArray[np.float32]:
+    """The `(dim, full)` projection that keeps the most of the inner products of all vectors `(n, full)`.
 
     Its rows are the first eigenvectors of the second moment (not centred: inner products are to be kept),
     each with its largest entry positive, so that the same vectors give the same projection.
     """
-    full = next(parts()).arrays[kind].shape[1]
-    if dim >= full:
-        return np.eye(full, dtype=np.float32)
-    moment = np.zeros((full, full), np.float64)
-    for part in parts():
-        vectors = part.arrays[kind].astype(np.float32)
-        moment += vectors.T @ vectors
+    moment: NDArray[np.float64] | None = None
+    for array in arrays:
+        vectors = array.astype(np.float32)
+        product = (vectors.T @ vectors).astype(np.float64)
+        moment = product if moment is None else moment + product
+    if moment is None:
+        raise ValueError("no vectors to find a projection of")
     axes = np.linalg.eigh(moment)[1][:, ::-1][:, :dim].T
     signs = np.sign(axes[np.arange(dim), np.abs(axes).argmax(axis=1)])
     return np.ascontiguousarray(axes * signs[:, None], dtype=np.float32)
-
-
-def _ranges(
-    parts: Callable[[], Iterator[Part]], kind: str, projection: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    low = np.full(len(projection), np.inf, np.float32)
-    high = -low
-    for part in parts():
-        projected = part.arrays[kind].astype(np.float32) @ projection.T
-        if len(projected):
-            low, high = np.minimum(low, projected.min(axis=0)), np.maximum(high, projected.max(axis=0))
-    if not np.isfinite(low).all():
-        low, high = np.full_like(low, -1), np.full_like(high, 1)
-    return np.stack([low, high])
 
 
 def check_index(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,7 +197,7 @@ def check_index(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
             raise MismatchError(f"{key} is {manifest.get(key)!r}, expected {value!r}")
     files = manifest.get("files")
     names = {f"{kind}{end}" for kind in KINDS for end in (".faiss", "_boxes.npy", "_offsets.npy")}
-    if not isinstance(files, dict) or set(files) != names:
+    if not isinstance(files, dict) or not names <= set(files) <= names | {PROJECTION}:
         raise MismatchError("the manifest does not list the files of an index")
     for name, told in files.items():
         path = folder / name
