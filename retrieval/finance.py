@@ -36,19 +36,19 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Concept:
-    """Something an analyst asks for (`ask`), what filings print (`say`), the statements that hold it."""
+    """Something an analyst asks for (`ask`, as terms), what filings print, the statements that hold it."""
 
     ask: tuple[str, ...]
-    say: tuple[tuple[str, ...], ...]
+    say: tuple[str, ...]
     statements: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a query wants in a filing: `statements`, how surely (0 to 1), and phrases to add, as terms."""
+    """What a query wants in a filing: `statements`, how surely (0 to 1), and phrases to add."""
 
     statements: Mapping[str, float]
-    say: tuple[tuple[str, ...], ...]
+    say: tuple[str, ...]
 
 
 @lru_cache(maxsize=1)
@@ -64,10 +64,7 @@ def vocabulary() -> tuple[tuple[Statement, ...], tuple[Concept, ...]]:
         for name, row in table["statements"].items()
     )
     concepts = tuple(
-        Concept(
-            _joined(row["ask"]), tuple(tuple(text_terms(s)) for s in row["say"]), tuple(row.get("in", ()))
-        )
-        for row in table["concepts"]
+        Concept(_joined(row["ask"]), tuple(row["say"]), tuple(row.get("in", ()))) for row in table["concepts"]
     )
     return statements, concepts
 
@@ -81,7 +78,7 @@ def asked(terms: Sequence[str]) -> Asked:
     statements, concepts = vocabulary()
     query = f" {' '.join(terms)} "
     wanted: dict[str, float] = {}
-    say: list[tuple[str, ...]] = []
+    say: list[str] = []
     for concept in concepts:
         if any(name in query for name in concept.ask):
             say.extend(concept.say)

@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 Scores = NDArray[np.float32]
 
 SHARP = 10.0
+NEIGHBOURS, NEIGHBOURED = 0.1, 3  # share of its score that a page lends, and how many pages lend
 
-# What each signal adds at its best page. Rankings vote by rank, `lookups` and `statements` by their strength.
+# What each signal adds at its best page. Rankings vote by rank, `lookups` and `statements` by their strength:
+# what a query names outright outweighs four rankings.
 WEIGHTS: Mapping[str, float] = {
     "late interaction": 1.0,
     "pooled": 1.0,
     "bm25 pages": 1.0,
     "bm25 blocks": 1.0,
     "bm25 lines": 1.0,
-    "vocabulary pages": 0.5,
-    "vocabulary lines": 0.5,
-    "lookups": 2.0,
-    "statements": 2.0,
+    "vocabulary pages": 1.5,
+    "vocabulary lines": 1.5,
+    "lookups": 4.0,
+    "statements": 4.0,
 }
 STRENGTHS = frozenset({"lookups", "statements"})
 
@@ -58,6 +60,22 @@ def fuse(signals: Mapping[str, Scores], weights: Mapping[str, float] = WEIGHTS) 
         if weight:
             total += weight * (scores if name in STRENGTHS else reciprocal_ranks(scores))
     return total
+
+
+def with_neighbours(scores: Scores, share: float = NEIGHBOURS, best: int = NEIGHBOURED) -> Scores:
+    """Gives the pages beside the `best` pages a share of those pages' scores; the first page stays first.
+
+    Evidence runs over page breaks: long tables, sections, facing pages.
+    """
+    raised = scores.copy()
+    order = ranking(scores)
+    for row in order[:best]:
+        for beside in (row - 1, row + 1):
+            if 0 <= beside < len(scores):
+                raised[beside] += share * max(0.0, float(scores[row]))
+    if order and ranking(raised)[0] != order[0]:
+        raised[order[0]] = np.nextafter(raised.max(), np.float32(np.inf))
+    return raised
 
 
 def ranking(scores: Scores) -> list[int]:

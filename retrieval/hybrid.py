@@ -10,10 +10,9 @@ from indexes.encoders.protocol import Encoder, QueryEmbedding
 from indexes.types import BBox, OutlineEntry, Page, PageRef
 from retrieval.bm25 import Bm25, Scores, max_pool
 from retrieval.finance import statement_pages
-from retrieval.fusion import WEIGHTS, fuse, ranking
+from retrieval.fusion import fuse, ranking, with_neighbours
 from retrieval.lookups import Lookup, LookupTable
 from retrieval.queries import Query, parse_query
-from retrieval.tokens import content_terms
 from retrieval.types import RetrievedPage
 from retrieval.units import DocumentText
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from indexes.index import PageIndex
 
 REGIONS = 3
+ADDED = 0.4  # weight of a word that the vocabulary adds, against 1 for the user's own, when choosing regions
 NOTABLE = 5  # a signal is said to have found a page if it ranks it among its first so many
 OTHER_STATEMENT = 0.4  # of a page that looks like the statement, but less so than the best one
 LARGE_BLOCK = 0.15  # share of the page above which a matched block is shown by its best line
@@ -75,7 +75,7 @@ class HybridRetriever:
         if k < 1:
             raise ValueError(f"k = {k}: expected at least 1")
         evidence = self.evidence(query)
-        scores = fuse(evidence.signals)
+        scores = with_neighbours(fuse(evidence.signals))
         left = set(exclude)
         rows = [row for row in ranking(scores) if self.index.refs[row] not in left][:k]
         votes = {name: ranking(s)[:NOTABLE] for name, s in evidence.signals.items() if _says_something(s)}
@@ -93,8 +93,8 @@ class HybridRetriever:
     def evidence(self, query: str) -> Evidence:
         """Asks every signal about a query."""
         parsed = parse_query(query)
-        embedding = self.encoder.encode_query(parsed.text)
-        terms = parsed.weights()
+        embedding = self.encoder.encode_query(parsed.long_text if self._statements else parsed.text)
+        terms = parsed.weights
         n = len(self._text)
         signals = {
             "late interaction": self.index.maxsim(embedding),
@@ -111,9 +111,8 @@ class HybridRetriever:
             signals["lookups"][row] = max(lookup.strength for lookup in found)
         statements: dict[int, str] = {}
         if self._statements:
-            added = {term: 1.0 for phrase in parsed.asked.say for term in content_terms(phrase)}
-            signals["vocabulary pages"] = self._pages.scores(added)
-            signals["vocabulary lines"] = max_pool(self._lines.scores(added), self._line_rows, n)
+            signals["vocabulary pages"] = self._pages.scores(parsed.added)
+            signals["vocabulary lines"] = max_pool(self._lines.scores(parsed.added), self._line_rows, n)
             signals["statements"], statements = self._statement_signal(parsed)
         return Evidence(parsed, embedding, signals, lookups, statements)
 
@@ -150,7 +149,8 @@ class HybridRetriever:
 
     def _worded(self, query: Query, row: int) -> list[BBox]:
         """The blocks of a page that hold most of the query's rare words; of a large block its best line."""
-        weights = query.weights(added=0.4 if self._statements else 0.0)
+        added = query.added if self._statements else {}
+        weights = {**dict.fromkeys(added, ADDED), **query.weights}
         page = self._text.pages[row]
         rated = sorted(
             ((self._pages.worth(set(unit.terms), weights), unit) for unit in page.blocks),
@@ -191,6 +191,3 @@ def _says_something(scores: Scores) -> bool:
 def _same(box: BBox, other: BBox) -> bool:
     """True where one box lies mostly in the other."""
     return box.intersection(other) > 0.7 * min(box.area, other.area)
-
-
-__all__ = ["WEIGHTS", "Evidence", "HybridRetriever", "open_retriever"]

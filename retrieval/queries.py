@@ -1,13 +1,10 @@
 """A query as the retrievers see it: the part to search for, and its terms with weights."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrieval.finance import Asked, asked
 from retrieval.tokens import content_terms, text_terms
-
-ADDED = 0.4  # weight of a term that the vocabulary adds, against 1 for the user's own
 
 _FORM = re.compile(
     r"(?:please\s+|directly\s+|just\s+|only\s+|and\s+)*(?:answer|anwser|round|write|writh|writeh|give|return|format|express|"
@@ -41,12 +38,20 @@ class Query:
     terms: tuple[str, ...]
     asked: Asked
 
-    def weights(self, added: float = 0.0) -> dict[str, float]:
-        """Terms with weight 1, those that the vocabulary adds with `added`."""
-        weights = (
-            {term: added for phrase in self.asked.say for term in content_terms(phrase)} if added else {}
-        )
-        return {**weights, **dict.fromkeys(self.terms, 1.0)}
+    @property
+    def weights(self) -> dict[str, float]:
+        """The user's own terms, each with weight 1."""
+        return dict.fromkeys(self.terms, 1.0)
+
+    @property
+    def added(self) -> dict[str, float]:
+        """The terms of the phrases that the vocabulary adds, each with weight 1."""
+        return {term: 1.0 for phrase in self.asked.say for term in content_terms(text_terms(phrase))}
+
+    @property
+    def long_text(self) -> str:
+        """The text with the vocabulary's phrases after it."""
+        return f"{self.text} {', '.join(self.asked.say)}".strip()
 
 
 def parse_query(query: str) -> Query:
@@ -65,8 +70,3 @@ def without_form(query: str) -> str:
 
 def _is_form(sentence: str) -> bool:
     return bool(_FORM.match(sentence)) and bool(_FORMAT_WORDS.search(sentence)) and not _KEEP.search(sentence)
-
-
-def phrases(terms: Sequence[str], length: int) -> set[tuple[str, ...]]:
-    """All runs of `length` terms."""
-    return {tuple(terms[i : i + length]) for i in range(len(terms) - length + 1)}
