@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from agent.arithmetic import agrees, find_numbers, values
 from agent.citations import round_outward
@@ -15,6 +17,7 @@ from indexes.types import BBox, LayoutBlock, Page
 
 MAX_REGIONS = 12
 MAX_TEXT = 1500
+STRAY = 0.1  # other words that a joined box may cover, as a share of its own
 WHOLE_PAGE = 0.85  # share of the page from which a box is taken for "the whole page"
 _FEW = 0.8  # share of a statement's words that the page must hold where no quote was found
 
@@ -129,20 +132,13 @@ def _snap(bbox: BBox, page: Page, place: _Place) -> None:
         if not filling:
             place.notes.append("a box over the whole page")
             return
-    boxes = page.words.boxes
-    middle = (boxes[:, :2] + boxes[:, 2:]) / 2
-    covered = np.flatnonzero(
-        (middle[:, 0] >= bbox.x1)
-        & (middle[:, 0] <= bbox.x2)
-        & (middle[:, 1] >= bbox.y1)
-        & (middle[:, 1] <= bbox.y2)
-    )
+    covered = _inside((page.words.boxes[:, :2] + page.words.boxes[:, 2:]) / 2, bbox)
     pictures = [block.bbox for block in page.blocks if block.kind == "picture" and _covers(bbox, block.bbox)]
-    place.visual = bool(pictures) or not len(covered)
+    place.visual = bool(pictures) or not covered
     if place.visual:
         place.boxes.append(BBox.around(pictures) if pictures else bbox)
     else:
-        place.words.update(covered.tolist())
+        place.words.update(covered)
 
 
 def _covers(bbox: BBox, other: BBox) -> bool:
@@ -151,14 +147,14 @@ def _covers(bbox: BBox, other: BBox) -> bool:
 
 
 def word_regions(page: Page, words: Iterable[int]) -> list[BBox]:
-    """Tight boxes around words: one a block where they stand together, whole rows in tables.
+    """Tight boxes around words: one where they stand together, whole rows in tables.
 
     Args:
         page: the page.
         words: indices of its words, in any order.
     """
     wanted = sorted(set(words))
-    regions: list[BBox] = []
+    groups: list[list[int]] = []
     blocks = sorted(
         (block for block in page.blocks if block.end > block.start), key=lambda block: block.start
     )
@@ -169,8 +165,32 @@ def word_regions(page: Page, words: Iterable[int]) -> list[BBox]:
         inside = _until(wanted, at, block.end)
         at += len(inside)
         for group in (loose, _rows(page, block, inside) if block.kind == "table" else inside):
-            regions += [_around(page, run) for run in _runs(page, group)]
-    return regions + [_around(page, run) for run in _runs(page, wanted[at:])]
+            groups += _runs(page, group)
+    return [_around(page, group) for group in _joined(page, [*groups, *_runs(page, wanted[at:])])]
+
+
+def _joined(page: Page, groups: Sequence[list[int]]) -> list[list[int]]:
+    """Groups in reading order, neighbours made one where hardly another word stands in their common box."""
+    middle = (page.words.boxes[:, :2] + page.words.boxes[:, 2:]) / 2
+    wanted = {i for group in groups for i in group}
+    out: list[list[int]] = []
+    for group in groups:
+        if out:
+            both = [*out[-1], *group]
+            box = _around(page, both)
+            inside = _inside(middle, box)
+            if sum(i not in wanted for i in inside) <= STRAY * len(both):
+                out[-1] = both
+                continue
+        out.append(group)
+    return out
+
+
+def _inside(middle: NDArray[Any], box: BBox) -> list[int]:
+    """The words whose middle a box covers."""
+    (x, y) = middle.T
+    found = np.flatnonzero((x >= box.x1) & (x <= box.x2) & (y >= box.y1) & (y <= box.y2))
+    return [int(i) for i in found]
 
 
 def _until(wanted: Sequence[int], at: int, end: int) -> list[int]:

@@ -63,8 +63,10 @@ def test_a_quote_over_lines_of_a_block_is_one_region() -> None:
     assert region.bbox.area < 0.5
 
 
-def test_a_quote_over_two_blocks_is_two_regions() -> None:
-    assert len(grounded(LONG, quote="lambda mu The efficient").regions) == 2
+def test_a_quote_over_blocks_is_one_region_only_where_nothing_else_stands_in_it() -> None:
+    through = "iota kappa lambda mu The ef\ufb01cient of\ufb01ce re-"
+    assert len(grounded(LONG, quote=through).regions) == 1
+    assert len(grounded(LONG, quote="mu The efficient").regions) == 2
 
 
 def test_a_cell_is_grounded_as_its_whole_row_with_the_label() -> None:
