@@ -1,5 +1,6 @@
 """A document as everything else sees it: pages with words and layout blocks, from a PDF or page images."""
 
+import functools
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from indexes.cache import cache_root, digest, entry, lock, write_atomic
 from indexes.errors import InputError
 from indexes.files import Files, content_hash, find_files
+from indexes.ocr import settings_digest
 from indexes.page_store import PageStore
 from indexes.reading import Job, read_document
 from indexes.types import OutlineEntry, Page
@@ -18,7 +20,19 @@ from indexes.workers import WorkerPool
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-VERSION = 1  # of the rules that make pages: raising it makes all documents be read again
+# what makes pages: when one of these changes, documents are read again
+RULES = (
+    "blocks",
+    "columns",
+    "extract",
+    "labels",
+    "ocr_page",
+    "page_store",
+    "reading",
+    "rows",
+    "source",
+    "tables",
+)
 
 
 class Document:
@@ -157,7 +171,7 @@ class Document:
             raise ValueError(f"page {number} of {self.path.name}: the document has {self._count} pages")
 
     def _key(self, *more: object) -> str:
-        return digest(VERSION, self.sha256, *more)
+        return digest(_rules_digest(), self.sha256, *more)
 
     def _survey(self) -> dict[str, Any]:
         """Page count, outline and labels, from the cache or a worker."""
@@ -198,9 +212,18 @@ class Document:
             self._count,
             list(self._info["labels"]),
             self._ocr,
-            entry("ocr", self._key(self._secret)),
+            entry("ocr", digest(self.sha256, self._secret, settings_digest())),
             self._quiet,
         )
+
+
+@functools.cache
+def _rules_digest() -> str:
+    """Names the code that makes pages, so that pages made by other code are never taken for its own."""
+    from importlib.metadata import version
+
+    sources = [Path(__file__).with_name(f"{name}.py").read_bytes().hex() for name in RULES]
+    return digest(version("pymupdf"), *sources)
 
 
 def _outline(entries: Sequence[Sequence[Any]], pages: int) -> tuple[OutlineEntry, ...]:

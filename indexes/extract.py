@@ -47,7 +47,7 @@ def _pdf_page(page: Any, number: int) -> RawPage:
         return _replace(RawPage.empty(number, size), images=images, needs_ocr=bool(len(images)))
     keys = [(found[i][5], found[i][6]) for i in kept]
     plain = np.asarray([fonts.get(key, (10.0, False, True)) for key in keys], np.float64)
-    placed = arrange(boxes[kept], np.asarray(keys, np.int64), plain[:, 0], plain[:, 2] > 0, texts)
+    placed = arrange(boxes[kept], np.asarray(keys, np.int64), plain[:, 2] > 0, texts)
     order = placed.order
     normal = np.clip(boxes[kept][order] / np.asarray([*size, *size]), 0, 1).astype(np.float32)
     texts = [texts[i] for i in order.tolist()]

@@ -11,6 +11,7 @@ from indexes import raw
 from indexes.blocks import DocStats, Line, build_blocks, document_stats, edge_lines, page_lines, signature
 from indexes.cache import publish_dir, scratch_dir, write_atomic
 from indexes.labels import choose_labels, printed_candidates
+from indexes.ocr_page import page_from_lines
 from indexes.page_store import batch_name, dump_pages
 from indexes.progress import bar
 from indexes.raw import RawPage
@@ -48,6 +49,8 @@ def read_document(job: Job, pool: WorkerPool, final: Path) -> None:
     with scratch_dir(final) as folder:
         failed: dict[int, str] = {}
         _extract(job, pool, folder, failed)
+        if job.ocr:
+            _ocr(job, pool, folder, failed)
         stats, labels, ocred = _look(job, folder)
         _finish(job, folder, stats, labels)
         meta = {
@@ -76,6 +79,33 @@ def _extract(job: Job, pool: WorkerPool, folder: Path, failed: dict[int, str]) -
             failed.update({int(page): why for page, why in reply.value.get("failed", {}).items()})
             (folder / _raw_name((pages[0] - 1) // BATCH)).write_bytes(data)
             progress.update(len(pages))
+
+
+def _ocr(job: Job, pool: WorkerPool, folder: Path, failed: dict[int, str]) -> None:
+    """OCR of the pages that need it, each kept as it is done, so that a kill loses a page at most."""
+    wanted = [page.number for batch in _raw_pages(job, folder) for page in batch if page.needs_ocr]
+    if not wanted:
+        return
+    files = {number: job.ocr_folder / f"{number:05d}.json" for number in wanted}
+    missing = [number for number in wanted if not files[number].exists()]
+    with bar(len(wanted), "reading scans", "page", job.quiet) as progress:
+        progress.update(len(wanted) - len(missing))
+        for reply in pool.run(_task(job, "ocr", page=n, out=str(files[n])) for n in missing):
+            if reply.status != "done":
+                failed[reply.task["page"]] = f"OCR: {reply.message}"
+            progress.update(1)
+    for at, batch in enumerate(_raw_pages(job, folder)):
+        if any(page.needs_ocr for page in batch):
+            pages = [_with_ocr(page, files.get(page.number)) for page in batch]
+            (folder / _raw_name(at)).write_bytes(raw.dump(pages))
+    if missing:
+        pool.close()  # the OCR's models need not stay in memory
+
+
+def _with_ocr(page: RawPage, file: Path | None) -> RawPage:
+    if file is None or not file.exists():
+        return page
+    return page_from_lines(page, json.loads(file.read_bytes())["lines"])
 
 
 def _task(job: Job, operation: str, **more: Any) -> dict[str, Any]:

@@ -1,9 +1,13 @@
 """Visual lines and reading order from words: table rows stored cell by cell become one line again."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from indexes.columns import Fragment, Indices, columns
+from indexes.tables import is_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,34 +22,99 @@ class Arranged:
 def arrange(
     boxes: NDArray[np.float64],
     keys: NDArray[np.int64],
-    heights: NDArray[np.float64],
     level: NDArray[np.bool_],
-    texts: list[str],
+    texts: Sequence[str],
+    stored_order: bool = True,
 ) -> Arranged:
-    """Rebuilds visual lines.
+    """Rebuilds visual lines and puts them in reading order.
 
     Args:
-        boxes: `(n, 4)` in points, as seen.
-        keys: `(n, 2)` the block and line that the PDF stores each word in, in its order.
-        heights: `(n,)` font sizes.
+        boxes: `(n, 4)` of the words in points, as seen.
+        keys: `(n, 2)` the block and line that each word is stored in, in the order of storage.
         level: `(n,)` true for words that run horizontally.
         texts: the words.
+        stored_order: the order of storage is likely the reading order (a PDF's text; not OCR's lines).
     """
-    changes = np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1
-    starts = np.concatenate([[0], changes])
-    fragment_boxes = np.concatenate(
-        [np.minimum.reduceat(boxes[:, :2], starts), np.maximum.reduceat(boxes[:, 2:], starts)], axis=1
-    )
-    fragment = np.repeat(np.arange(len(starts)), np.diff([*starts, len(boxes)]))
-    lines = np.zeros(len(starts), np.int64)
-    for i in range(1, len(starts)):
-        a, b = fragment_boxes[i - 1], fragment_boxes[i]
-        overlap = min(a[3], b[3]) - max(a[1], b[1])
-        same = overlap > 0.5 * min(a[3] - a[1], b[3] - b[1]) and b[0] >= a[2] - 2 and level[starts[i]]
-        lines[i] = lines[i - 1] + (not same)
-    groups = np.zeros(len(starts), np.int64)
-    blocks = keys[starts, 0]
-    for i in range(1, len(starts)):
-        groups[i] = groups[i - 1] + (lines[i] != lines[i - 1] and blocks[i] != blocks[i - 1])
-    order = np.arange(len(boxes))
-    return Arranged(order, lines[fragment].astype(np.int32), groups[fragment].astype(np.int32))
+    starts = np.concatenate([[0], np.flatnonzero((np.diff(keys, axis=0) != 0).any(axis=1)) + 1])
+    ends = np.concatenate([starts[1:], [len(texts)]])
+    low = np.minimum.reduceat(boxes[:, :2], starts).tolist()
+    high = np.maximum.reduceat(boxes[:, 2:], starts).tolist()
+    numeric = np.asarray([text[-1].isdigit() or is_number(text) for text in texts])
+    numbers = np.add.reduceat(numeric.astype(np.int64), starts).tolist()
+    fragments = [
+        Fragment(low[i][0], low[i][1], high[i][0], high[i][1], int(ends[i] - starts[i]), numbers[i])
+        for i in range(len(starts))
+    ]
+    upright = [i for i in range(len(starts)) if level[starts[i]]]
+    regions = [[upright[m] for m in region] for region in columns([fragments[i] for i in upright])]
+    rows: list[Indices] = [row for region in regions for row in _rows(fragments, region)]
+    if stored_order and _is_sane(fragments, rows):
+        rows.sort(key=min)
+    rows.extend([i] for i in range(len(starts)) if not level[starts[i]])
+    return _gather(rows, starts, ends, keys[starts, 0].tolist(), fragments)
+
+
+def _rows(fragments: Sequence[Fragment], members: Indices) -> list[Indices]:
+    """Gathers the fragments of a region that stand on one line, top to bottom, each line left to right."""
+    rows: list[Indices] = []
+    for m in sorted(members, key=lambda m: (fragments[m].middle, fragments[m].x1)):
+        for row in rows[:-4:-1]:
+            if _same_row(fragments, row, m):
+                row.append(m)
+                break
+        else:
+            rows.append([m])
+    for row in rows:
+        row.sort(key=lambda m: fragments[m].x1)
+    rows.sort(key=lambda row: max((fragments[m] for m in row), key=lambda f: f.x2 - f.x1).middle)
+    return rows
+
+
+def _same_row(fragments: Sequence[Fragment], row: Indices, m: int) -> bool:
+    new = fragments[m]
+    tall = max((fragments[i] for i in row), key=lambda f: f.y2 - f.y1)
+    shared = min(new.y2, tall.y2) - max(new.y1, tall.y1)
+    least = min(new.y2 - new.y1, tall.y2 - tall.y1)
+    near = abs(new.middle - tall.middle) < 0.35 * least or shared > 0.75 * least
+    if not near:
+        return False
+    # what stands above one another is no row: a raised mark may touch its word, a line may not cover another
+    return all(min(new.x2, fragments[i].x2) - max(new.x1, fragments[i].x1) < 0.3 * least for i in row)
+
+
+def _is_sane(fragments: Sequence[Fragment], rows: Sequence[Indices]) -> bool:
+    """True where the order of storage runs down each column: few lines follow one that stands below them."""
+    stored = sorted(rows, key=min)
+    back = 0
+    for before, after in zip(stored, stored[1:], strict=False):
+        a, b = fragments[before[0]], fragments[after[0]]
+        a2, b2 = fragments[before[-1]], fragments[after[-1]]
+        overlap = min(a2.x2, b2.x2) - max(a.x1, b.x1)
+        if b.y2 < a.y1 and overlap > 0:
+            back += 1
+    return back <= max(1, 0.06 * len(stored))
+
+
+def _gather(
+    rows: Sequence[Indices],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    blocks: Sequence[int],
+    fragments: Sequence[Fragment],
+) -> Arranged:
+    """Words in the order of rows; rows that share a stored block, or follow closely, form a group."""
+    order: list[int] = []
+    lines: list[int] = []
+    groups: list[int] = []
+    group, before = 0, set[int]()
+    for number, row in enumerate(rows):
+        here = {blocks[i] for i in row}
+        if number and not here & before:
+            group += 1
+        before = here
+        for i in row:
+            count = int(ends[i] - starts[i])
+            order.extend(range(int(starts[i]), int(ends[i])))
+            lines.extend([number] * count)
+            groups.extend([group] * count)
+    return Arranged(np.asarray(order, np.int64), np.asarray(lines, np.int32), np.asarray(groups, np.int32))

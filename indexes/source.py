@@ -107,6 +107,14 @@ class PdfSource:
         """The PyMuPDF page."""
         return self.doc[number - 1]
 
+    def for_ocr(self, number: int) -> tuple[tuple[float, float], Any]:
+        """A page's size in points and its image at the resolution that OCR wants."""
+        from indexes.ocr import DPI, fit
+
+        rect = self.page(number).rect
+        size = float(rect.width), float(rect.height)
+        return size, self.render(number, 72 * fit(size, DPI / 72))
+
     def render(self, number: int, dpi: float) -> Any:
         """Rotation and CropBox are applied by PyMuPDF."""
         from PIL import Image
@@ -171,6 +179,18 @@ class ImageSource:
                 ) from error
         seen.info["dpi"] = dpi
         return seen
+
+    def for_ocr(self, number: int) -> tuple[tuple[float, float], Any]:
+        """A page's size in points and its image at the resolution that OCR wants."""
+        from PIL import Image
+
+        from indexes.ocr import fit
+
+        image = self.load(number)
+        size = self.size(image)
+        scale = fit(image.size, 1.0)
+        wanted = round(image.width * scale), round(image.height * scale)
+        return size, image if scale == 1 else image.resize(wanted, Image.Resampling.BICUBIC)
 
     def size(self, image: Any) -> tuple[float, float]:
         """Width and height in points."""

@@ -1,6 +1,7 @@
 """The worker process: `python -m indexes.worker` takes tasks on stdin, answers on stdout."""
 
 import dataclasses
+import json
 import os
 import signal
 import sys
@@ -22,6 +23,15 @@ class Desk:
     def __init__(self) -> None:
         self._key: tuple[Any, ...] = ()
         self._source: Any = None
+        self._ocr: Any = None
+
+    def ocr_engine(self) -> Any:
+        """The OCR engine, loaded once."""
+        if self._ocr is None:
+            from indexes.ocr import load_engine
+
+            self._ocr = load_engine()
+        return self._ocr
 
     def source(self, task: dict[str, Any]) -> Any:
         """Opens the task's document, or fails if its files changed since the task was made."""
@@ -67,10 +77,22 @@ def render(desk: Desk, task: dict[str, Any]) -> Answer:
     return {"size": list(image.size)}, image.tobytes()
 
 
+def ocr(desk: Desk, task: dict[str, Any]) -> Answer:
+    """OCR of a page into the file that the task names."""
+    from indexes.cache import write_atomic
+    from indexes.ocr import read_image
+
+    size, image = desk.source(task).for_ocr(task["page"])
+    lines = read_image(desk.ocr_engine(), image)
+    write_atomic(Path(task["out"]), json.dumps({"size": size, "lines": lines}, ensure_ascii=False).encode())
+    return {}, b""
+
+
 OPERATIONS: dict[str, Callable[[Desk, dict[str, Any]], Answer]] = {
     "survey": survey,
     "extract": extract,
     "render": render,
+    "ocr": ocr,
 }
 
 
