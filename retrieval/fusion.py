@@ -1,7 +1,7 @@
 """Many rankings into one: weighted reciprocal ranks, plus the pages that a query names.
 
-Reciprocal-rank fusion (Cormack, Clarke and Buettcher 2009) needs no common scale of scores. `SHARP` is their
-constant k, here small: in one document the first few ranks are what counts.
+Reciprocal-rank fusion (Cormack, Clarke and Buettcher 2009) needs no common scale of scores. Their constant k,
+60 for a whole web, grows here with the document: half the square root of its pages.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 Scores = NDArray[np.float32]
 
-SHARP = 10.0
 NEIGHBOURS, NEIGHBOURED = 0.1, 3  # share of its score that a page lends, and how many pages lend
 
 # What each signal adds at its best page. Rankings vote by rank, `lookups` and `statements` by their strength:
@@ -30,18 +29,19 @@ WEIGHTS: Mapping[str, float] = {
 STRENGTHS = frozenset({"lookups", "statements"})
 
 
-def reciprocal_ranks(scores: Scores, sharp: float = SHARP) -> Scores:
-    """`(n,)` scores to `(sharp + 1) / (sharp + rank)`: 1 for the best, falling with the rank from 1.
+def reciprocal_ranks(scores: Scores) -> Scores:
+    """`(n,)` scores to `(k + 1) / (k + rank)`: 1 for the best, falling with the rank from 1.
 
-    Ties keep the order of the pages. A page without a score (-inf), and every page where all score the same,
-    gets 0: such a signal says nothing.
+    Ties keep the order of the pages. A page without a score (-inf) gets 0, and so does every page where all
+    score the same: such a signal says nothing.
     """
     votes = np.zeros(len(scores), dtype=np.float32)
+    k = 0.5 * len(scores) ** 0.5
     finite = np.isfinite(scores)
-    if not finite.any() or np.ptp(scores[finite]) == 0:
+    if not finite.any() or (finite.all() and np.ptp(scores) == 0):
         return votes
     order = np.argsort(-scores, kind="stable")[: int(finite.sum())]
-    votes[order] = (sharp + 1) / (sharp + 1 + np.arange(len(order), dtype=np.float32))
+    votes[order] = (k + 1) / (k + 1 + np.arange(len(order), dtype=np.float32))
     return votes
 
 

@@ -10,7 +10,7 @@ from indexes.encoders.protocol import Encoder, QueryEmbedding
 from indexes.types import BBox, OutlineEntry, Page, PageRef
 from retrieval.bm25 import Bm25, Scores, max_pool
 from retrieval.finance import statement_pages
-from retrieval.fusion import fuse, ranking, with_neighbours
+from retrieval.fusion import STRENGTHS, fuse, ranking, reciprocal_ranks, with_neighbours
 from retrieval.lookups import Lookup, LookupTable
 from retrieval.queries import Query, parse_query
 from retrieval.types import RetrievedPage
@@ -78,7 +78,7 @@ class HybridRetriever:
         scores = with_neighbours(fuse(evidence.signals))
         left = set(exclude)
         rows = [row for row in ranking(scores) if self.index.refs[row] not in left][:k]
-        votes = {name: ranking(s)[:NOTABLE] for name, s in evidence.signals.items() if _says_something(s)}
+        votes = {name: _first(signal) for name, signal in evidence.signals.items() if name not in STRENGTHS}
         return [
             RetrievedPage(
                 self.index.refs[row],
@@ -99,9 +99,9 @@ class HybridRetriever:
         signals = {
             "late interaction": self.index.maxsim(embedding),
             "pooled": self.index.pooled(embedding),
-            "bm25 pages": self._pages.scores(terms),
-            "bm25 blocks": max_pool(self._blocks.scores(terms), self._block_rows, n),
-            "bm25 lines": max_pool(self._lines.scores(terms), self._line_rows, n),
+            "bm25 pages": _found(self._pages.scores(terms)),
+            "bm25 blocks": _found(max_pool(self._blocks.scores(terms), self._block_rows, n)),
+            "bm25 lines": _found(max_pool(self._lines.scores(terms), self._line_rows, n)),
         }
         lookups: dict[int, list[Lookup]] = {}
         for lookup in self._lookups.find(query):
@@ -111,8 +111,9 @@ class HybridRetriever:
             signals["lookups"][row] = max(lookup.strength for lookup in found)
         statements: dict[int, str] = {}
         if self._statements:
-            signals["vocabulary pages"] = self._pages.scores(parsed.added)
-            signals["vocabulary lines"] = max_pool(self._lines.scores(parsed.added), self._line_rows, n)
+            signals["vocabulary pages"] = _found(self._pages.scores(parsed.added))
+            lines = max_pool(self._lines.scores(parsed.added), self._line_rows, n)
+            signals["vocabulary lines"] = _found(lines)
             signals["statements"], statements = self._statement_signal(parsed)
         return Evidence(parsed, embedding, signals, lookups, statements)
 
@@ -131,9 +132,7 @@ class HybridRetriever:
         matched = [f"lookup: {lookup.name}" for lookup in evidence.lookups.get(row, ())]
         if row in evidence.statements:
             matched.append(f"statement: {evidence.statements[row]}")
-        matched.extend(
-            name for name, rows in votes.items() if row in rows and name not in ("lookups", "statements")
-        )
+        matched.extend(name for name, rows in votes.items() if row in rows)
         return tuple(dict.fromkeys(matched))
 
     def _regions(self, evidence: Evidence, row: int) -> tuple[BBox, ...]:
@@ -183,9 +182,15 @@ def open_retriever(doc: "Document", *, encoder: str = "minilm", quiet: bool = Tr
     return HybridRetriever(doc.pages(), index, loaded, outline=doc.outline, labels=doc.labels)
 
 
-def _says_something(scores: Scores) -> bool:
-    finite = scores[np.isfinite(scores)]
-    return bool(len(finite)) and bool(np.ptp(finite) > 0)
+def _found(scores: Scores) -> Scores:
+    """BM25 scores with -inf for pages that hold none of the terms: they are no match, not a poor one."""
+    return np.where(scores > 0, scores, np.float32(-np.inf))
+
+
+def _first(scores: Scores) -> list[int]:
+    """The pages that a signal is said to have found."""
+    votes = reciprocal_ranks(scores)
+    return [row for row in ranking(votes)[:NOTABLE] if votes[row] > 0]
 
 
 def _same(box: BBox, other: BBox) -> bool:

@@ -1,0 +1,209 @@
+"""Page retrieval measured: recall, any_hit and all_hit at 1, 4 and 10, whole and with parts taken away.
+
+    python benchmarks/retrieval.py DATA
+    python benchmarks/retrieval.py DATA --collection financebench --save found.jsonl
+
+DATA holds `mmlongbench/` (samples.json, documents/) and `financebench/` (questions.jsonl, pdfs/), or one of
+them. Answerable questions with gold pages are counted; a gold page that the document does not have counts as
+missed. Intervals are 95 %, by resampling documents 1,000 times. Documents are indexed first where they are
+not yet, scans by OCR, which takes a while.
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:] = [
+    str(HERE.parent),
+    *(p for p in sys.path if Path(p or ".").resolve() != HERE),
+]  # named like a package
+
+import numpy as np  # noqa: E402
+
+from eval.benchmarks.financebench import load_financebench  # noqa: E402
+from eval.benchmarks.mmlongbench import load_mmlongbench  # noqa: E402
+from eval.benchmarks.types import Question  # noqa: E402
+from eval.metrics.retrieval import all_hit_at_k, any_hit_at_k, recall_at_k  # noqa: E402
+from indexes.document import Document  # noqa: E402
+from indexes.errors import InputError, run_command  # noqa: E402
+from retrieval.fusion import WEIGHTS, fuse, ranking, with_neighbours  # noqa: E402
+from retrieval.hybrid import open_retriever  # noqa: E402
+
+LOADERS: dict[str, Callable[[Path], Iterator[Question]]] = {
+    "mmlongbench": load_mmlongbench,
+    "financebench": load_financebench,
+}
+KS = (1, 4, 10)
+MEASURES = {"recall": recall_at_k, "any_hit": any_hit_at_k, "all_hit": all_hit_at_k}
+BM25 = frozenset(name for name in WEIGHTS if name.startswith("bm25"))
+VOCABULARY = frozenset(name for name in WEIGHTS if name.startswith("vocabulary")) | {"statements"}
+ALL = frozenset(WEIGHTS)
+KEPT: Mapping[str, frozenset[str]] = {
+    "full": ALL,
+    "no late interaction": ALL - {"late interaction"},
+    "no pooled": ALL - {"pooled"},
+    "no BM25": ALL - BM25,
+    "no lookups": ALL - {"lookups"},
+    "no vocabulary": ALL - VOCABULARY,
+    **{f"{name} alone": frozenset({name}) for name in ("late interaction", "pooled", *sorted(BM25))},
+}
+Signals = Mapping[str, "np.ndarray[tuple[int], np.dtype[np.float32]]"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question's ranking under one setting: pages 1-based, best first."""
+
+    collection: str
+    document: str
+    question: str
+    gold: tuple[int, ...]
+    setting: str
+    ranked: tuple[int, ...]
+    seconds: float = 0.0
+
+
+def main() -> int:
+    """Measures and prints; progress goes to stderr."""
+    options = _parser().parse_args()
+    rows: list[Row] = []
+    for name in options.collection or LOADERS:
+        folder = options.data / name
+        if folder.is_dir():
+            rows += measured(name, list(LOADERS[name](folder)), options)
+    if not rows:
+        raise InputError(f"{options.data}: no {' or '.join(LOADERS)} there with questions to measure on")
+    for name in dict.fromkeys(row.collection for row in rows):
+        sys.stdout.write(report(name, [row for row in rows if row.collection == name]))
+    if options.save:
+        lines = [json.dumps({f: getattr(row, f) for f in Row.__dataclass_fields__}) for row in rows]
+        options.save.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="the folder that holds the collections")
+    parser.add_argument("--collection", action="append", choices=sorted(LOADERS), help="only this one")
+    parser.add_argument("--with-text", action="store_true", help="leave out documents without any text layer")
+    parser.add_argument("--save", type=Path, metavar="FILE", help="rankings as JSON lines")
+    return parser
+
+
+def measured(collection: str, questions: Sequence[Question], options: argparse.Namespace) -> list[Row]:
+    """The rankings of all questions that can be measured; says what was left out."""
+    by_document: dict[Path, list[Question]] = defaultdict(list)
+    missing = 0
+    for question in questions:
+        if question.answerable and question.gold_pages:
+            if question.documents[0].exists():
+                by_document[question.documents[0]].append(question)
+            else:
+                missing += 1
+    asked = sum(map(len, by_document.values()))
+    sys.stderr.write(
+        f"{collection}: {len(questions)} questions, {asked} to measure, "
+        f"{missing} of documents that are not there\n"
+    )
+    rows: list[Row] = []
+    for number, (path, asked_of) in enumerate(sorted(by_document.items()), 1):
+        sys.stderr.write(f"[{number}/{len(by_document)}] {path.name}\n")
+        rows += document_rows(collection, path, asked_of, options.with_text)
+    return rows
+
+
+def document_rows(collection: str, path: Path, questions: Sequence[Question], with_text: bool) -> list[Row]:
+    """All settings' rankings of a document's questions; `no OCR` differs only where OCR read pages."""
+    with Document.open(path, ocr=False) as document:
+        if with_text and not any(len(page.words) for page in document.pages()):
+            return []
+        plain = _signals(document, questions)
+    if with_text:
+        full = plain
+    else:
+        with Document.open(path, ocr=True) as document:
+            full = _signals(document, questions) if document.ocred else plain
+    rows = []
+    for question, (signals, seconds), (without_ocr, _) in zip(questions, full, plain, strict=True):
+        rankings = {name: ranked(signals, kept) for name, kept in KEPT.items()}
+        rankings["no OCR"] = ranked(without_ocr, ALL)
+        rows.extend(
+            Row(collection, path.name, question.question, question.gold_pages, name, pages, seconds)
+            for name, pages in rankings.items()
+        )
+    return rows
+
+
+def _signals(document: Document, questions: Sequence[Question]) -> list[tuple[Signals, float]]:
+    retriever = open_retriever(document)
+    retriever.retrieve(questions[0].question, max(KS))  # warm
+    found = []
+    for question in questions:
+        start = time.perf_counter()
+        retriever.retrieve(question.question, max(KS))
+        seconds = time.perf_counter() - start
+        found.append((retriever.evidence(question.question).signals, seconds))
+    return found
+
+
+def ranked(signals: Signals, kept: frozenset[str]) -> tuple[int, ...]:
+    """Pages, 1-based, best first, from some of the signals."""
+    scores = fuse({name: s for name, s in signals.items() if name in kept})
+    if len(kept) > 1:
+        scores = with_neighbours(scores)
+    return tuple(row + 1 for row in ranking(scores))
+
+
+def report(collection: str, rows: Sequence[Row]) -> str:
+    """A collection's table in Markdown."""
+    full = [row for row in rows if row.setting == "full"]
+    documents = sorted({row.document for row in full})
+    seconds = sorted(row.seconds for row in full)
+    head = [f"{measure}@{k}" for measure in MEASURES for k in KS]
+    lines = [
+        f"### {collection}: {len(full)} questions on {len(documents)} documents",
+        "",
+        f"| setting | {' | '.join(head)} |",
+        "|---" * (len(head) + 1) + "|",
+    ]
+    for setting in ("full", "no OCR", *(name for name in KEPT if name != "full")):
+        cells = [_cell(rows, setting, documents, measure, k) for measure in MEASURES for k in KS]
+        lines.append(f"| {setting} | {' | '.join(cells)} |")
+    lines.append("")
+    lines.append(
+        f"A warm query took {1000 * seconds[len(seconds) // 2]:.0f} ms in the median, "
+        f"{1000 * seconds[int(0.95 * (len(seconds) - 1))]:.0f} ms at the 95th percentile."
+    )
+    return "\n".join(lines) + "\n\n"
+
+
+def _cell(rows: Sequence[Row], setting: str, documents: Sequence[str], measure: str, k: int) -> str:
+    sums = {name: [0.0, 0] for name in documents}
+    for row in rows:
+        if row.setting == setting:
+            sums[row.document][0] += MEASURES[measure](row.ranked, row.gold, k)
+            sums[row.document][1] += 1
+    mean, low, high = bootstrap(np.array([sums[name] for name in documents]))
+    interval = f" ({low:.2f}-{high:.2f})" if measure == "recall" else ""
+    return f"{mean:.3f}{interval}"
+
+
+def bootstrap(sums: "np.ndarray[tuple[int, int], np.dtype[np.float64]]") -> tuple[float, float, float]:
+    """Mean over questions and its 95 % interval, resampling documents; `(documents, 2)` sums and counts."""
+    rng = np.random.default_rng(0)
+    picks = rng.integers(0, len(sums), size=(1000, len(sums)))
+    totals = sums[picks].sum(axis=1)
+    low, high = np.percentile(totals[:, 0] / totals[:, 1], [2.5, 97.5])
+    return float(sums[:, 0].sum() / sums[:, 1].sum()), float(low), float(high)
+
+
+if __name__ == "__main__":
+    run_command(main)
