@@ -22,13 +22,12 @@ _WHY = {
 def show(trajectory: Trajectory) -> str:
     """The run as text, ending with a newline; nothing in it can steer a terminal."""
     parts = [_answer(trajectory)]
-    cited = trajectory.cited if not trajectory.reply.abstains and trajectory.failure is None else ()
-    near = [] if cited else list(trajectory.shown)
-    if cited:
-        parts.append(_facts("Evidence", cited, trajectory))
-    if near:
-        parts.append(_facts("Nearest evidence", near, trajectory))
-    rest = [fact for fact in trajectory.other if fact not in near]
+    shown = trajectory.shown
+    if shown:
+        parts.append(
+            _facts("Nearest evidence" if trajectory.reply.abstains else "Evidence", shown, trajectory)
+        )
+    rest = [fact for fact in trajectory.other if fact not in shown]
     if rest:
         parts.append(_facts("Other evidence", rest[:MAX_OTHER], trajectory, len(rest) - MAX_OTHER))
     parts.append(_cost(trajectory))

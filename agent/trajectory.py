@@ -122,15 +122,14 @@ class Trajectory:
 
     @property
     def other(self) -> tuple[Fact, ...]:
-        """The other facts, those that matter most first."""
-        cited = set(self.reply.fact_ids)
-        rest = [fact for fact in self.facts if fact.id not in cited]
-        return tuple(sorted(rest, key=lambda fact: (-fact.score, int(fact.id[1:]))))
+        """The other facts, those that matter most first, each statement once."""
+        rest = sorted(self.facts, key=lambda fact: (-fact.score, int(fact.id[1:])))
+        return _distinct([*self.cited, *rest])[len(_distinct(self.cited)) :]
 
     @property
     def shown(self) -> tuple[Fact, ...]:
         """The facts that the prose cites: those of the answer, for an abstention the nearest evidence."""
-        return self.other[:NEAREST] if self.reply.abstains else self.cited
+        return self.other[:NEAREST] if self.reply.abstains else _distinct(self.cited)
 
     @property
     def pages_read(self) -> tuple[int, ...]:
@@ -232,6 +231,14 @@ class Trajectory:
             raise ValueError(
                 f"row {name!r}: expected a pagetrail trajectory ({type(error).__name__}: {error})"
             ) from error
+
+
+def _distinct(facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Facts without those that say at the same place what one before them says (for another part)."""
+    first: dict[tuple[str, tuple[EvidenceRegion, ...]], Fact] = {}
+    for fact in facts:
+        first.setdefault((fact.text, fact.regions), fact)
+    return tuple(first.values())
 
 
 def _encodable(text: str) -> bool:

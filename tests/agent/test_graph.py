@@ -391,3 +391,19 @@ def test_the_state_survives_being_stored_and_read_back() -> None:
     assert stored["facts"][0].text == plain["facts"][0].text and stored["reply"].text == "42"
     resumed = graph.invoke(None, graph.get_state(config).config)
     assert resumed["reply"].text == "42"
+
+
+def test_a_statement_recorded_for_two_parts_is_cited_once() -> None:
+    def reads(task):
+        page = task.pages[0]
+        return Reading(
+            tuple(
+                FactDraft(page.ref, "It has 42 offices.", "It has 42 offices.", 0.5, part) for part in (0, 1)
+            )
+        )
+
+    plan = Plan("span", ("one", "two"), ("offices",))
+    reader = ScriptedReader(plans=lambda *a: plan, reads=reads, answers=saying("42"))
+    trajectory = go(reader, retriever=FakeRetriever(FakeDocument(), order=[2]), k=1)
+    assert len(trajectory.cited) == 2 and len(trajectory.shown) == 1 and trajectory.other == ()
+    assert len(sound(trajectory)["parsed"]["citations"]) == 1
