@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indexes.types import Page, PageRef
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 Vectors = NDArray[np.float32]
 
@@ -47,6 +50,24 @@ class Encoder(Protocol):
 
     def encode_pages(self, pages: Sequence[Page]) -> list[PageEmbedding]:
         """Embeds pages; the result of a page does not depend on the others in the call."""
+        ...
+
+    def encode_query(self, text: str) -> QueryEmbedding:
+        """Embeds a query; an empty one gives `q == 0` vectors."""
+        ...
+
+
+@runtime_checkable
+class ImageEncoder(Protocol):
+    """Turns pages into vectors by looking at them, rendered at `dpi`; `dim` is that of all its vectors."""
+
+    name: str
+    revision: str
+    dpi: float
+    dim: int
+
+    def encode_images(self, refs: Sequence[PageRef], images: "Sequence[Image]") -> list[PageEmbedding]:
+        """Embeds pages by their images, one for each ref; a page's result does not depend on the others."""
         ...
 
     def encode_query(self, text: str) -> QueryEmbedding:
