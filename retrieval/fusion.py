@@ -13,8 +13,7 @@ Scores = NDArray[np.float32]
 
 NEIGHBOURS, NEIGHBOURED = 0.1, 3  # share of its score that a page lends, and how many pages lend
 
-# What each signal adds at its best page. Rankings vote by rank, `lookups` and `statements` by their strength:
-# what a query names outright outweighs four rankings.
+# What each signal adds at its best page. Rankings vote by rank, `lookups` and `statements` by their strength.
 WEIGHTS: Mapping[str, float] = {
     "late interaction": 1.0,
     "pooled": 1.0,

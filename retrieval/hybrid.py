@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 REGIONS = 3
 ADDED = 0.4  # weight of a word that the vocabulary adds, against 1 for the user's own, when choosing regions
+OUTRIGHT = 2.5  # of a page that the query names beyond doubt: it comes first against all rankings
 NOTABLE = 5  # a signal is said to have found a page if it ranks it among its first so many
 OTHER_STATEMENT = 0.4  # of a page that looks like the statement, but less so than the best one
 LARGE_BLOCK = 0.15  # share of the page above which a matched block is shown by its best line
@@ -108,7 +109,8 @@ class HybridRetriever:
             lookups.setdefault(lookup.row, []).append(lookup)
         signals["lookups"] = np.zeros(n, dtype=np.float32)
         for row, found in lookups.items():
-            signals["lookups"][row] = max(lookup.strength for lookup in found)
+            strength = max(lookup.strength for lookup in found)
+            signals["lookups"][row] = OUTRIGHT if strength == 1 else strength
         statements: dict[int, str] = {}
         if self._statements:
             signals["vocabulary pages"] = _found(self._pages.scores(parsed.added))

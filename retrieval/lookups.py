@@ -17,6 +17,7 @@ from retrieval.tokens import STOP_TERMS, text_terms
 from retrieval.units import HEADING_KINDS, DocumentText
 
 MENTION = 0.3  # strength of a page that only speaks of "Table 4" against the one that holds it
+SENTENCE = 0.5  # of a line that begins "Table 4 shows", which may be a caption
 BARE_NUMBER = 0.9  # of a heading "3.2 Results" for "Section 3.2"
 QUOTED = 0.5
 OTHER_NUMBERING = 0.5  # of physical page 12 where another page is labelled 12
@@ -100,7 +101,9 @@ class LookupTable:
         for line, printed in zip(self._text.lines, self._printed, strict=True):
             spoken = mention.search(printed)
             if spoken:
-                strength = 1.0 if not any(c.isalnum() for c in printed[: spoken.start()]) else MENTION
+                begins = not any(c.isalnum() for c in printed[: spoken.start()])
+                runs_on = printed[spoken.end() :].lstrip()[:1].islower()  # "Table 4 shows ..."
+                strength = MENTION if not begins else SENTENCE if runs_on else 1.0
             elif heading and heading.match(printed) and len(line.terms) <= TITLE_LINE_TERMS:
                 strength = BARE_NUMBER
             else:

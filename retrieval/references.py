@@ -25,12 +25,12 @@ _END = r"(?!\w|[.,]\d|\s*%)"
 _NUMBER = rf"(?:\d{{1,4}}{_END}|[ivxl]{{2,}}\b|[vx]\b|(?:{'|'.join(NUMBERS)})\b)"
 _SHEETS = re.compile(
     rf"\b(pages?|pp?\.|slides?)\s*(?:numbers?\s*|no\.\s*|#\s*)?\(?({_NUMBER}"
-    rf"(?:\s*(?:(?:-|–|—|to|through|and|&|or|,)\s*)+(?:(?:pages?|slides?)\s+)?{_NUMBER})*)",
+    rf"(?:\s*(?:(?:-|–|—|to|through|and|&|or|,)\s*)+{_NUMBER})*)",
     re.IGNORECASE,
 )
 _ORDINAL_SHEET = re.compile(rf"\b({'|'.join(ORDINALS)}|last|final)\s+(page|slide)s?\b", re.IGNORECASE)
 _COVER = re.compile(
-    r"\b(?:front\s+)?(?:cover|title)\s+(?:page|slide)\b|\bfront\s+cover\b|\b(?:on|of|in)\s+the\s+cover\b",
+    r"\b(?:front\s+)?(?:cover|title)\s+(?:page|slide)\b|\bfront\s+cover\b|\bthe\s+cover\b",
     re.IGNORECASE,
 )
 _KINDS = {
@@ -97,9 +97,7 @@ def sheet_references(query: str, pages: int) -> list[SheetReference]:
 def _numbers(text: str) -> list[tuple[tuple[str, ...], str]]:
     """`3-5 and 9` -> `[(("3", "4", "5"), "3-5"), (("9",), "9")]`."""
     found = []
-    for part in re.split(
-        r"\s*(?:,|\band\b|&|\bor\b)\s*", re.sub(r"\b(?:pages?|slides?)\s+", "", text, flags=re.I)
-    ):
+    for part in re.split(r"\s*(?:,|\band\b|&|\bor\b)\s*", text):
         ends = [
             str(NUMBERS.get(e.lower(), e)) for e in re.split(r"\s*(?:-|–|—|\bto\b|\bthrough\b)\s*", part) if e
         ]
