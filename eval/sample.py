@@ -38,36 +38,39 @@ INCOME = (
 
 LETTER = (
     "Dear shareholders,",
-    "The year 2024 was the first in which all five of our sites delivered electricity in every month. Meridian "
-    "Tidal Energy generated 156.4 gigawatt hours, 12 percent more than in the year before, and connected its "
-    "sixtieth turbine to the grid in November.",
-    "We had promised you a dividend once the loan for Port Arden was repaid. It was repaid on 30 September 2024, "
-    "eighteen months early, and the board proposes a dividend of 0.35 euros a share.",
-    "The storm of 14 January tore the export cable at Grey Skerry. It was out of service for 41 days. Nobody was "
-    "hurt. The cable has since been laid in a trench two metres deep.",
+    "The year 2024 was the first in which all five of our sites delivered electricity in every month. "
+    "Meridian Tidal Energy generated 156.4 gigawatt hours, 12 percent more than in the year before, and "
+    "connected its sixtieth turbine to the grid in November.",
+    "We had promised you a dividend once the loan for Port Arden was repaid. It was repaid on 30 "
+    "September 2024, eighteen months early, and the board proposes a dividend of 0.35 euros a share.",
+    "The storm of 14 January tore the export cable at Grey Skerry. It was out of service for 41 days. "
+    "Nobody was hurt. The cable has since been laid in a trench two metres deep.",
     "I thank our 118 employees, whose work in cold water and at odd hours makes all of this possible.",
     "Ingrid Halvorsen, Chair of the Board",
 )
 OVERVIEW = (
-    "Meridian Tidal Energy builds and runs turbines that stand on the sea floor and turn with the tide. Tides can "
-    "be foretold for decades, so our electricity can be sold years ahead at a fixed price.",
-    "The company was founded in 2009 in Tromso by three engineers of the university. Its head office moved to "
-    "Bergen in 2015. It has been listed on the Oslo exchange since May 2018.",
-    "Our customers are grid operators and large buyers of power. The largest of them, Nordlys Aluminium, took 38 "
-    "percent of our electricity in 2024 under a contract that runs until 2033.",
-    "A turbine of the second series has a rotor of 18 metres and weighs 140 tonnes. It is lifted once in five years "
-    "for maintenance. A lift takes one tide, a little over six hours, if the weather holds.",
-    "Research costs 1.9 million euros a year. Its main subject is a blade coating that keeps mussels away without "
-    "copper. A trial at Loch Varran began in March 2024 and will last three years.",
-    "Competition comes from offshore wind more than from other tidal companies. Wind is cheaper per megawatt hour; "
-    "the tide is reliable. We expect both to be needed.",
+    "Meridian Tidal Energy builds and runs turbines that stand on the sea floor and turn with the tide. "
+    "Tides can be foretold for decades, so our electricity can be sold years ahead at a fixed price.",
+    "The company was founded in 2009 in Tromso by three engineers of the university. Its head office "
+    "moved to Bergen in 2015. It has been listed on the Oslo exchange since May 2018.",
+    "Our customers are grid operators and large buyers of power. The largest of them, Nordlys Aluminium, "
+    "took 38 percent of our electricity in 2024 under a contract that runs until 2033.",
+    "A turbine of the second series has a rotor of 18 metres and weighs 140 tonnes. It is lifted once in "
+    "five years for maintenance. A lift takes one tide, a little over six hours, if the weather holds.",
+    "Research costs 1.9 million euros a year. Its main subject is a blade coating that keeps mussels "
+    "away without copper. A trial at Loch Varran began in March 2024 and will last three years.",
+    "Competition comes from offshore wind more than from other tidal companies. Wind is cheaper per "
+    "megawatt hour; the tide is reliable. We expect both to be needed.",
 )
 RISKS = (
-    "Export cables: a torn cable takes a whole site off the grid. Repair vessels are few and must be booked months "
-    "ahead.",
-    "Price: 22 percent of our output is sold at the day-ahead price, which fell below zero on 19 days in 2024.",
-    "Permits: the permit for Fennick Narrows ends in 2029. The application for its renewal was filed in June 2024.",
-    "Interest: half of our loans carry a variable rate. One percentage point more costs 310 thousand euros a year.",
+    "Export cables: a torn cable takes a whole site off the grid. Repair vessels are few and must be "
+    "booked months ahead.",
+    "Price: 22 percent of our output is sold at the day-ahead price, which fell below zero on 19 days in "
+    "2024.",
+    "Permits: the permit for Fennick Narrows ends in 2029. The application for its renewal was filed in "
+    "June 2024.",
+    "Interest: half of our loans carry a variable rate. One percentage point more costs 310 thousand "
+    "euros a year.",
     "Biofouling: mussels and kelp reduce the output of a turbine by up to 9 percent in three years.",
 )
 CERTIFICATE = (
@@ -87,11 +90,12 @@ CERTIFICATE = (
 ENVIRONMENT = (
     "Marine mammals are watched by hydrophones and by two observers at each site. In 2024 no collision was "
     "recorded. Porpoises were heard on 203 days at Loch Varran.",
-    "Noise under water stayed below the permitted 120 decibels at 500 metres on all but four days, all of them days "
-    "of cable work.",
-    "Our own emissions came to 1,860 tonnes of carbon dioxide, nearly all from vessels. The electricity that we "
-    "generated avoided about 59,000 tonnes.",
-    "Oil in turbines was replaced by a biodegradable fluid at all sites but Port Arden, which follows in 2025.",
+    "Noise under water stayed below the permitted 120 decibels at 500 metres on all but four days, all "
+    "of them days of cable work.",
+    "Our own emissions came to 1,860 tonnes of carbon dioxide, nearly all from vessels. The electricity "
+    "that we generated avoided about 59,000 tonnes.",
+    "Oil in turbines was replaced by a biodegradable fluid at all sites but Port Arden, which follows in "
+    "2025.",
 )
 BOARD = (
     ("Name", "Role", "Member since"),
@@ -111,14 +115,13 @@ GLOSSARY = (
 
 def turbine_rows() -> list[tuple[str, ...]]:
     """The 60 rows of the turbine register, twelve turbines a site."""
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for i in range(60):
         site = SITES[i // 12]
         capacity = 1000 + 250 * ((i * 7) % 5)
         generated = round(capacity * (1.452 + ((i * 37) % 23) / 40))
-        rows.append(
-            (f"T-{i + 1:02d}", site, str(2012 + (i * 11) // 51), f"{capacity:,}", f"{generated:,}", f"{88 + (i * 13) % 11}.{i % 10} %")
-        )
+        year, availability = str(2012 + (i * 11) // 51), f"{88 + (i * 13) % 11}.{i % 10} %"
+        rows.append((f"T-{i + 1:02d}", site, year, f"{capacity:,}", f"{generated:,}", availability))
     return rows
 
 
@@ -143,7 +146,9 @@ class _Writer:
                 self.line(line, x=x)
             self.y += 8
 
-    def table(self, rows: Sequence[Sequence[str]], columns: Sequence[float], rights: Sequence[int] = ()) -> None:
+    def table(
+        self, rows: Sequence[Sequence[str]], columns: Sequence[float], rights: Sequence[int] = ()
+    ) -> None:
         import pymupdf
 
         for i, row in enumerate(rows):
@@ -252,8 +257,8 @@ def _business(document: Any) -> None:
     chart.heading("Generation by quarter")
     chart.paragraphs(
         (
-            "Spring tides are strongest around the equinoxes, and the winter storms of the last quarter add to them. "
-            "Figure 1 shows the electricity of each quarter.",
+            "Spring tides are strongest around the equinoxes, and the winter storms of the last quarter "
+            "add to them. Figure 1 shows the electricity of each quarter.",
         )
     )
     chart.page.insert_image((MARGIN, chart.y, WIDTH - MARGIN, chart.y + 267), stream=chart_png())
@@ -267,7 +272,8 @@ def _register(document: Any) -> None:
         page = _Writer(document.new_page(width=WIDTH, height=HEIGHT))
         if part == 0:
             page.heading("Turbine register")
-        page.line(f"Table 2: Turbines in service at the end of 2024{' (continued)' if part else ''}", bold=True)
+        continued = " (continued)" if part else ""
+        page.line(f"Table 2: Turbines in service at the end of 2024{continued}", bold=True)
         page.y += 6
         chunk = rows[part * 20 : part * 20 + 20]
         page.table([TURBINE_HEADER, *chunk], (MARGIN, 120, 280, 365, 455, 531), rights=(2, 3, 4, 5))
@@ -321,7 +327,7 @@ def sample_pdf() -> bytes:
     for page, label in zip(document, LABELS, strict=True):
         if label and label != "9":  # the scanned page prints its own
             page.insert_text((WIDTH - MARGIN - 8, HEIGHT - 36), label, fontsize=9)
-            page.insert_text((MARGIN, HEIGHT - 36), "Meridian Tidal Energy  |  Annual Report 2024", fontsize=8)
+            page.insert_text((MARGIN, HEIGHT - 36), "Meridian Tidal Energy | Annual Report 2024", fontsize=8)
     document.set_toc([[1, title, LABELS.index(label) + 1] for title, label in OUTLINE])
     document.set_metadata({"title": "Annual Report 2024", "author": "Meridian Tidal Energy (a sample)"})
     data: bytes = document.tobytes(deflate=True, garbage=3, no_new_id=True)

@@ -8,11 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from indexes import layout, ocr
 from indexes.cache import cache_root, digest, entry, lock, write_atomic
 from indexes.errors import InputError
 from indexes.files import Files, content_hash, find_files
-from indexes.ocr import settings_digest
 from indexes.page_store import PageStore
+from indexes.progress import bar
 from indexes.reading import Job, read_document
 from indexes.types import OutlineEntry, Page
 from indexes.workers import WorkerPool
@@ -61,6 +62,7 @@ class Document:
         self._pool = WorkerPool(min(2, os.cpu_count() or 1))
         self._store: PageStore | None = None
         self._meta: dict[str, Any] = {}
+        self._layout_failed: dict[int, str] = {}
         try:
             self._info = self._survey()
         except BaseException:
@@ -124,7 +126,7 @@ class Document:
     def failed(self) -> dict[int, str]:
         """Pages that could not be read, and why. Reads the document."""
         self._read()
-        return {int(page): str(why) for page, why in self._meta["failed"]}
+        return {**self._layout_failed, **{int(page): str(why) for page, why in self._meta["failed"]}}
 
     @property
     def ocred(self) -> tuple[int, ...]:
@@ -148,8 +150,42 @@ class Document:
             yield self.page(number)
 
     def layout(self, numbers: Sequence[int]) -> dict[int, Page]:
-        """Pages with the layout model's blocks over the same words."""
-        return {number: self.page(number) for number in numbers}
+        """Pages with the layout model's blocks, table cells and captions, over the same words.
+
+        A page that the model fails on keeps its blocks by rules; `failed` says so.
+
+        Raises:
+            ValueError: there is no such page.
+        """
+        wanted = list(dict.fromkeys(numbers))
+        pages = {number: self.page(number) for number in wanted}
+        folder = entry(
+            "layout", digest(self.sha256, self._secret, layout.settings_digest(), ocr.settings_digest())
+        )
+        files = {number: folder / f"{number:05d}.json" for number in wanted}
+        missing = [n for n in wanted if len(pages[n].words) and not files[n].exists()]
+        with bar(len(missing), "layout", "page", self._quiet or not missing) as progress:
+            for reply in self._pool.run(self._layout_task(pages[n]) for n in missing):
+                number = reply.task["page"]
+                if reply.status == "done":
+                    write_atomic(files[number], json.dumps(reply.value["regions"]).encode())
+                else:
+                    self._layout_failed[number] = f"layout: {reply.message}"
+                progress.update(1)
+        return {n: self._with_layout(page, files[n]) for n, page in pages.items()}
+
+    def _layout_task(self, page: Page) -> dict[str, Any]:
+        file = self._ocr_folder / f"{page.ref.page:05d}.json"
+        return {
+            "operation": "layout",
+            "document": self._task,
+            "page": page.ref.page,
+            "ocr_file": str(file) if page.ocr else None,
+        }
+
+    def _with_layout(self, page: Page, file: Path) -> Page:
+        regions = _read_json(file)
+        return layout.with_regions(page, layout.read_regions(regions)) if regions else page
 
     def render(self, number: int, dpi: float = 144) -> "Image":
         """A page as an RGB image, as seen; huge pages at fewer DPI than asked for.
@@ -166,12 +202,27 @@ class Document:
         width, height = reply.value["size"]
         return Image.frombytes("RGB", (width, height), reply.data)
 
+    def marked_copy(self, pages: Sequence[dict[str, Any]]) -> bytes:
+        """A PDF of some pages with highlights and notes, as `indexes.marking.marked_copy` describes them.
+
+        Raises:
+            ValueError: a page cannot be copied.
+        """
+        reply = self._pool.call({"operation": "mark", "document": self._task, "pages": list(pages)})
+        if reply.status != "done":
+            raise ValueError(f"{self.path.name}: its pages cannot be copied: {reply.message}")
+        return reply.data
+
     def _check(self, number: int) -> None:
         if not 1 <= number <= self._count:
             raise ValueError(f"page {number} of {self.path.name}: the document has {self._count} pages")
 
     def _key(self, *more: object) -> str:
         return digest(_rules_digest(), self.sha256, *more)
+
+    @property
+    def _ocr_folder(self) -> Path:
+        return entry("ocr", digest(self.sha256, self._secret, ocr.settings_digest()))
 
     def _survey(self) -> dict[str, Any]:
         """Page count, outline and labels, from the cache or a worker."""
@@ -181,7 +232,7 @@ class Document:
             found = _read_json(file)
             if found is not None:
                 self._secret = password
-                return found
+                return dict(found)
         reply = self._pool.call({"operation": "survey", "document": self._task})
         if reply.status != "done":
             raise InputError(f"{self.path}: cannot be opened: {reply.message}")
@@ -212,7 +263,7 @@ class Document:
             self._count,
             list(self._info["labels"]),
             self._ocr,
-            entry("ocr", digest(self.sha256, self._secret, settings_digest())),
+            self._ocr_folder,
             self._quiet,
         )
 
@@ -237,11 +288,10 @@ def _outline(entries: Sequence[Sequence[Any]], pages: int) -> tuple[OutlineEntry
     return tuple(outline)
 
 
-def _read_json(path: Path) -> dict[str, Any] | None:
+def _read_json(path: Path) -> Any:
     """A cached JSON file; None where there is none."""
     try:
-        value: dict[str, Any] = json.loads(path.read_bytes())
-        return value
+        return json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
     except NotADirectoryError:

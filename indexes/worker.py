@@ -88,11 +88,30 @@ def ocr(desk: Desk, task: dict[str, Any]) -> Answer:
     return {}, b""
 
 
+def mark(desk: Desk, task: dict[str, Any]) -> Answer:
+    """A PDF of some pages with highlights and notes."""
+    from indexes.marking import marked_copy
+
+    return {}, marked_copy(desk.source(task), task["pages"])
+
+
+def layout(desk: Desk, task: dict[str, Any]) -> Answer:
+    """The layout model's regions on a page; of a page without a text layer, over the words that OCR found."""
+    from indexes.layout import find_regions
+    from indexes.source import mupdf
+
+    mupdf(layout=True)
+    page = desk.source(task).upright_page(task["page"], task["ocr_file"])
+    return {"regions": find_regions(page)}, b""
+
+
 OPERATIONS: dict[str, Callable[[Desk, dict[str, Any]], Answer]] = {
     "survey": survey,
     "extract": extract,
     "render": render,
+    "mark": mark,
     "ocr": ocr,
+    "layout": layout,
 }
 
 
