@@ -60,6 +60,7 @@ class ColQwen:
     """An image encoder over a loaded model.
 
     Attributes:
+        loaded: the model.
         revision: the model's class, a digest of its checkpoint and how pages are shown to it. The device does
             not enter: an index built on a GPU is searched from a CPU.
         dim: of its vectors.
@@ -69,7 +70,7 @@ class ColQwen:
     name = "colqwen"
 
     def __init__(self, loaded: Loaded, settings: ColQwenSettings = ColQwenSettings()) -> None:  # noqa: B008
-        self._loaded = loaded
+        self.loaded = loaded
         tokens = _limit_tokens(loaded, settings.max_num_visual_tokens)
         shown = f"{tokens}t-{settings.dpi:g}dpi-v{VERSION}"
         self.revision = f"{loaded.family.model}-{loaded.digest[:16]}-{shown}"
@@ -113,15 +114,15 @@ class ColQwen:
         """
         import torch
 
-        processor = self._loaded.processor
+        processor = self.loaded.processor
         for token in processor.tokenizer.all_special_tokens:  # a document's question is text, not control
             text = text.replace(token, " ")
         text = text.strip()[:QUERY_CHARACTERS]
         if not text:
             return QueryEmbedding(np.zeros((0, self.dim), np.float32), np.zeros(self.dim, np.float32))
-        batch = processor.process_queries([text]).to(self._loaded.model.device)
+        batch = processor.process_queries([text]).to(self.loaded.model.device)
         with torch.inference_mode():
-            output = self._loaded.model(**batch)
+            output = self.loaded.model(**batch)
         vectors = _numbers(output[0][batch["attention_mask"][0].bool()])
         checked = self._checked(vectors, f"the query {text[:40]!r}")
         return QueryEmbedding(checked, _mean(checked))
@@ -151,7 +152,7 @@ class ColQwen:
     def _encode(self, refs: Sequence[PageRef], images: "Sequence[Image]") -> list[PageEmbedding]:
         import torch
 
-        model, processor = self._loaded.model, self._loaded.processor
+        model, processor = self.loaded.model, self.loaded.processor
         with quiet_libraries():
             batch = processor.process_images(list(images))
         batch.pop("labels", None)  # for training: a loss over all words of the vocabulary
@@ -170,7 +171,7 @@ class ColQwen:
         return result
 
     def _grid(self, image: "Image") -> ImageGrid:
-        return image_grid(self._loaded.family, self._loaded.processor, self._loaded.model, image.size)
+        return image_grid(self.loaded.family, self.loaded.processor, self.loaded.model, image.size)
 
     def _embedding(self, ref: PageRef, vectors: Vectors, boxes: Boxes) -> PageEmbedding:
         checked = self._checked(vectors, f"page {ref.page} of {ref.doc_id}")
@@ -182,7 +183,7 @@ class ColQwen:
         bad = ~(np.isfinite(norms) & (norms > 0.5))
         if bad.any():
             raise InputError(
-                f"{what}: {int(bad.sum())} of {len(vectors)} vectors of model {self._loaded.name!r} are zero "
+                f"{what}: {int(bad.sum())} of {len(vectors)} vectors of model {self.loaded.name!r} are zero "
                 f"or not numbers; its weights are damaged, or do not fit the number type on {self.device}"
             )
         result: Vectors = (vectors / norms).astype(np.float32)

@@ -51,7 +51,7 @@ class Strict:
 
 
 def with_model(encoder: ColQwen, model: Any, **settings: Any) -> ColQwen:
-    loaded = dataclasses.replace(encoder._loaded, model=model)
+    loaded = dataclasses.replace(encoder.loaded, model=model)
     return ColQwen(loaded, ColQwenSettings(max_num_visual_tokens=64, **settings))
 
 
@@ -80,7 +80,7 @@ def test_a_black_patch_changes_the_vector_of_its_box_most(family: str, size: tup
 @pytest.mark.parametrize("family", QWEN)
 def test_a_black_patch_changes_the_pixels_that_the_model_is_shown_there(family: str) -> None:
     encoder = encoder_of(family)
-    processor, size = encoder._loaded.processor, (168, 224)
+    processor, size = encoder.loaded.processor, (168, 224)
     white = Image.new("RGB", size, "white")
     boxes = encoder.encode_images(refs(1), [white])[0].boxes
     shown = processor.process_images([white])["pixel_values"][0].numpy()
@@ -100,7 +100,7 @@ def test_vectors_are_those_of_the_model_at_the_image_tokens_and_nothing_else(fam
 
     encoder = encoder_of(family)
     image = picture(170, 220, 1)
-    loaded = encoder._loaded
+    loaded = encoder.loaded
     batch = loaded.processor.process_images([image])
     with torch.no_grad():
         output = loaded.model(**batch)[0]
@@ -142,7 +142,7 @@ def test_no_batch_holds_padding() -> None:
             seen.append(bool(batch["attention_mask"].all()))
             return super().__call__(**batch)
 
-    watched = Watched(encoder._loaded.model, 99, MemoryError())
+    watched = Watched(encoder.loaded.model, 99, MemoryError())
     sizes = [(170, 220), (220, 120), (170, 220), (90, 220)]
     with_model(encoder, watched, batch_size=8).encode_images(refs(4), [picture(*s, seed=1) for s in sizes])
     assert seen == [True, True, True]
@@ -170,7 +170,7 @@ def test_the_batch_halves_when_memory_runs_out_and_stays_so(
     error = torch.OutOfMemoryError("CUDA out of memory. Tried") if error == "cuda" else error
     encoder = encoder_of("qwen2_vl")
     images = [picture(170, 220, seed=i) for i in range(5)]
-    model = Strict(encoder._loaded.model, 1, error)
+    model = Strict(encoder.loaded.model, 1, error)
     small = with_model(encoder, model, batch_size=4)
     found = small.encode_images(refs(5), images)
     assert model.batches == [4, 2, 1, 1, 1, 1, 1]
@@ -186,10 +186,10 @@ def test_one_page_that_does_not_fit_is_told_and_other_errors_are_raised_as_they_
     encoder = encoder_of("qwen2_vl")
     images = [picture(170, 220, seed=0)] * 2
     for error in (MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried")):
-        small = with_model(encoder, Strict(encoder._loaded.model, 0, error), batch_size=2)
+        small = with_model(encoder, Strict(encoder.loaded.model, 0, error), batch_size=2)
         with pytest.raises(InputError, match="page 1 of doc: one page does not fit .* max_num_visual_tokens"):
             small.encode_images(refs(2), images)
-    broken = with_model(encoder, Strict(encoder._loaded.model, 0, RuntimeError("shapes differ")))
+    broken = with_model(encoder, Strict(encoder.loaded.model, 0, RuntimeError("shapes differ")))
     with pytest.raises(RuntimeError, match="shapes differ"):
         broken.encode_images(refs(2), images)
     assert not is_out_of_memory(RuntimeError("shapes differ"))
@@ -221,7 +221,7 @@ def test_queries_give_a_vector_a_token_and_none_when_there_is_nothing_to_ask() -
 
     encoder = encoder_of("qwen2_5_vl")
     embedding = encoder.encode_query("revenue of the company")
-    loaded = encoder._loaded
+    loaded = encoder.loaded
     batch = loaded.processor.process_queries(["revenue of the company"])
     with torch.no_grad():
         expected = loaded.model(**batch)[0].numpy()
@@ -257,7 +257,7 @@ def test_pages_of_any_shape_can_be_embedded(size: tuple[int, int]) -> None:
 def test_the_revision_follows_what_is_shown_to_the_model_and_not_the_batch() -> None:
     first = encoder_of("qwen2_vl")
     assert isinstance(first, ImageEncoder)
-    assert first.revision == with_model(first, first._loaded.model, batch_size=1).revision
+    assert first.revision == with_model(first, first.loaded.model, batch_size=1).revision
     for settings in ({"max_num_visual_tokens": 128}, {"dpi": 100}):
         assert encoder_of("qwen2_vl", **settings).revision != first.revision
     assert encoder_of("qwen2_5_vl").revision != first.revision

@@ -70,7 +70,7 @@ def test_an_adapter_gives_what_transformers_makes_of_it(
     image = picture(170, 220, 0)
     ours = encoder.encode_images(refs(1), [image])[0].vectors
     other = getattr(import_colpali(), FAMILIES[family].model).from_pretrained(adapter(family)).eval()
-    batch = encoder._loaded.processor.process_images([image])
+    batch = encoder.loaded.processor.process_images([image])
     with torch.no_grad():
         output = other(**batch)[0][batch["input_ids"][0] == other.config.image_token_id]
     assert np.abs(ours - output.numpy()).max() < 1e-5
