@@ -23,16 +23,22 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agent.readers import load_reader
-from agent.readers.extractive.text import fold, numbers
-from agent.types import UNANSWERABLE, EvidenceRegion, Fact, FactDraft, Reader, ReadTask
-from eval.benchmarks.financebench import load_financebench
-from eval.benchmarks.mmlongbench import load_mmlongbench
-from eval.benchmarks.types import Question
-from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer
-from indexes.document import Document
-from indexes.errors import InputError, run_command
-from indexes.types import BBox
+HERE = Path(__file__).resolve().parent
+sys.path[:] = [  # a script beside this one is named like a package
+    str(HERE.parent),
+    *(p for p in sys.path if Path(p or ".").resolve() != HERE),
+]
+
+from agent.readers import load_reader  # noqa: E402
+from agent.readers.extractive.text import fold, numbers  # noqa: E402
+from agent.types import UNANSWERABLE, EvidenceRegion, Fact, FactDraft, Reader, ReadTask  # noqa: E402
+from eval.benchmarks.financebench import load_financebench  # noqa: E402
+from eval.benchmarks.mmlongbench import load_mmlongbench  # noqa: E402
+from eval.benchmarks.types import Question  # noqa: E402
+from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer  # noqa: E402
+from indexes.document import Document  # noqa: E402
+from indexes.errors import InputError, run_command  # noqa: E402
+from indexes.types import BBox  # noqa: E402
 
 LOADERS: dict[str, Callable[[Path], Iterator[Question]]] = {
     "mmlongbench": load_mmlongbench,

@@ -18,17 +18,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-from answers import Row, prediction_for_scoring, read_rows
-from numpy.typing import NDArray
+HERE = Path(__file__).resolve().parent
+sys.path[:] = [  # a script beside this one is named like a package
+    str(HERE.parent),
+    *(p for p in sys.path if Path(p or ".").resolve() != HERE),
+]
 
-from agent.readers.extractive.answers import best_attempt
-from agent.readers.extractive.confidence import features
-from agent.readers.extractive.planning import make_plan
-from agent.readers.extractive.question import analyse
-from agent.types import UNANSWERABLE
-from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer
-from indexes.errors import run_command
+import numpy as np  # noqa: E402
+from numpy.typing import NDArray  # noqa: E402
+
+from agent.readers.extractive.answers import best_attempt  # noqa: E402
+from agent.readers.extractive.confidence import features  # noqa: E402
+from agent.readers.extractive.planning import make_plan  # noqa: E402
+from agent.readers.extractive.question import analyse  # noqa: E402
+from agent.types import UNANSWERABLE  # noqa: E402
+from benchmarks.answers import Row, prediction_for_scoring, read_rows  # noqa: E402
+from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer  # noqa: E402
+from indexes.errors import run_command  # noqa: E402
 
 RIDGE = 2.0
 OUT = Path(__file__).resolve().parents[1] / "agent/readers/extractive/calibration.json"
@@ -63,6 +69,8 @@ def fit(matrix: Array, labels: Array, ridge: float = RIDGE, steps: int = 50) -> 
     Args:
         matrix: `(n, d)`.
         labels: `(n,)`, 0 or 1.
+        ridge: strength of the penalty.
+        steps: Newton steps at most.
 
     Returns:
         weights: `(d,)`.

@@ -190,7 +190,8 @@ def _stated_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Atte
                 continue
             after = [stem(t) for w in words[place + 1 : place + 2 + len(analysis.target)] for t in tokens(w)]
             unit = _UNITS.get(analysis.target[0], ())
-            if head in after or analysis.target[0] in after or any(a in unit for a in after[:1]):
+            named = sum(t in after for t in analysis.target) / len(analysis.target)
+            if (head in after and named > 0.5) or any(a in unit for a in after[:1]):
                 return Attempt(number, "stated count", (fact,), "the fact states the number")
     return None
 
@@ -224,6 +225,15 @@ def _small_number(word: str) -> str | None:
     found = numbers(plain)
     if len(found) == 1 and found[0].text == plain and found[0].value == int(found[0].value):
         return str(int(found[0].value)) if not 1900 <= found[0].value <= 2099 else None
+    return None
+
+
+def _named_list(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
+    """A list whose own head names what is counted."""
+    for fact in ordered(facts):
+        found = read_list(fact.text)
+        if found and analysis.target and covered(analysis.target, found[0]) >= 0.6 and fact.score >= 0.5:
+            return Attempt(str(len(found[1])), "named list", (fact,), "counted the items of the list")
     return None
 
 
@@ -314,7 +324,7 @@ def _span(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | No
 _BY_TYPE: dict[str, tuple[Answerer, ...]] = {
     "number": (_formula, _number),
     "difference": (_formula, _combined, _number),
-    "count": (_counted, _stated_count, _list_count, _number_cell),
+    "count": (_counted, _stated_count, _named_list, _list_count, _number_cell),
     "list": (_several_numbers, _listed, _span),
     "comparison": (_compared,),
     "yes_no": (_yes_no,),

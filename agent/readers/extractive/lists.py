@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from agent.readers.extractive.evidence import PageView
-from agent.readers.extractive.matching import covered, stem_set
+from agent.readers.extractive.matching import covered
 from agent.readers.extractive.question import Analysis
-from agent.readers.extractive.sentences import Unit
+from agent.readers.extractive.sentences import Unit, table_rows
 from agent.types import FactDraft
 
 MAX_ITEMS = 40
@@ -52,31 +51,48 @@ def _lists(seen: PageView) -> list[tuple[Unit, list[Unit]]]:
         if head is not None and len(run) >= 2:
             found.append((head, run))
         run, head = [], unit
-    return found + _numbered(seen)
+    return found + _numbered(seen) + _table_lists(seen)
+
+
+def _table_lists(seen: PageView) -> list[tuple[Unit, list[Unit]]]:
+    """The first cells of the rows of a table of words, under the title or the caption before it."""
+    found: list[tuple[Unit, list[Unit]]] = []
+    for block in seen.page.blocks:
+        if block.kind != "table" or not block.cells:
+            continue
+        header, body = table_rows(block)
+        heads = [u for u in seen.units if u.kind in ("title", "caption") and u.end <= block.start]
+        firsts = [row[0] for row in body if any(c.isalpha() for c in row[0].text)]
+        if not heads or len(firsts) < 2:
+            continue
+        head = heads[-1]
+        named = Unit(head.text, "title", head.start, head.end, " ".join(header.values())[:80], head.block)
+        found.append(
+            (
+                named,
+                [Unit(" ".join(c.text.split()), "cells", c.start, c.end, "", block.order) for c in firsts],
+            )
+        )
+    return found
 
 
 def _numbered(seen: PageView) -> list[tuple[Unit, list[Unit]]]:
     """Steps: units that begin with 1, 2, 3 and so on, whatever stands between them, under one title."""
     found: list[tuple[Unit, list[Unit]]] = []
     run: list[Unit] = []
-    before: Unit | None = None
-    for unit in seen.units:
-        match = re.match(r"(\d{1,2})[.)]?\s+[A-Z]", unit.text)
+    title: Unit | None = None
+    head: Unit | None = None
+    for unit in (*seen.units, None):
+        match = re.match(r"(\d{1,2})[.)]?\s+[A-Z]", unit.text) if unit else None
         number = int(match.group(1)) if match else 0
-        if number == len(run) + 1 and (number > 1 or before is not None):
-            run = [*run, unit]
-        elif number == 1:
-            found += _closed(before, run)
-            run = [unit]
-        before = unit if unit.kind == "title" or before is None else before
-    return found + _closed(before, run)
-
-
-def _closed(head: Unit | None, run: list[Unit]) -> list[tuple[Unit, list[Unit]]]:
-    title = run[0].title if run else ""
-    if head is None or len(run) < 2:
-        return []
-    return [(replace(head, text=title or head.text, title=""), run)]
+        if unit is not None and number > 1 and number == len(run) + 1:
+            run.append(unit)
+        elif unit is None or number == 1:
+            if head is not None and len(run) >= 2:
+                found.append((head, run))
+            run, head = ([unit] if unit else []), title
+        title = unit if unit is not None and unit.kind == "title" else title
+    return found
 
 
 def _bare(text: str) -> str:
@@ -100,6 +116,3 @@ def enumerated(sentence: str, target: Sequence[str]) -> tuple[str, ...]:
         if len(parts) > len(best) and len(parts) >= 2:
             best = tuple(parts)
     return best
-
-
-__all__ = ["enumerated", "list_drafts", "read_list", "stem_set"]

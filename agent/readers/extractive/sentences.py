@@ -4,16 +4,16 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from indexes.types import LayoutBlock, Page
+from indexes.types import LayoutBlock, Page, TableCell
 
-UnitKind = Literal["sentence", "item", "title", "caption", "line"]
+UnitKind = Literal["sentence", "item", "title", "caption", "line", "cells"]
 MAX_UNITS = 1200  # of a page
 MAX_WORDS = 90  # of a sentence; longer ones are cut
 
 _BULLET = re.compile(r"[•●▪■◦‣▸►➢✓✔*·○–-]|\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]")
 _END = re.compile(r".*[.?!]['\"”’)\]]*(?:\d{1,2})?")
 _ABBREVIATION = re.compile(
-    r"(?:[A-Z]|Mr|Mrs|Ms|Dr|St|No|Inc|Corp|Ltd|Co|vs|cf|Fig|Figs|Eq|Sec|al|e\.g|i\.e|U\.S|approx)\."
+    r"(?:[A-Z]|Mr|Mrs|Ms|Dr|St|No|Inc|Corp|Ltd|Co|vs|cf|Fig|Figs|Eq|Sec|al|e\.g|i\.e|U\.S|approx|max|min|ca|resp|incl)\."
 )
 
 
@@ -76,15 +76,55 @@ def _block_units(page: Page, block: LayoutBlock, title: str) -> list[Unit]:
         end = min(block.end, block.start + MAX_WORDS)
         kind: UnitKind = "title" if block.kind == "title" else "caption"
         return [Unit(" ".join(texts[block.start : end]), kind, block.start, end, title, block.order)]
+    if block.kind == "table" and block.cells:
+        return [*_cell_units(block, title), *_line_units(page, block, title)]
     if block.kind in ("table", "picture", "header", "footer"):
-        return [
-            Unit(" ".join(texts[s:e]), "line", s, e, title, block.order)
-            for s, e in _lines(page, block.start, block.end)
-        ]
+        return _line_units(page, block, title)
     found = []
     for start, end in _pieces(page, block):
         kind = "item" if block.kind == "list" or _BULLET.fullmatch(texts[start]) else "sentence"
         found.append(Unit(" ".join(texts[start:end]), kind, start, end, title, block.order))
+    return found
+
+
+def _line_units(page: Page, block: LayoutBlock, title: str) -> list[Unit]:
+    texts = page.words.texts
+    return [
+        Unit(" ".join(texts[s:e]), "line", s, e, title, block.order)
+        for s, e in _lines(page, block.start, block.end)
+    ]
+
+
+def table_rows(block: LayoutBlock) -> tuple[dict[int, str], list[list[TableCell]]]:
+    """A table's header by column (its first row where none is marked), and its other rows, empty cells left out."""
+    by_row: dict[int, list[TableCell]] = {}
+    for cell in block.cells:
+        if cell.text.strip() and cell.end > cell.start:
+            by_row.setdefault(cell.row, []).append(cell)
+    numbered = sorted(by_row)
+    heads = [r for r in numbered if all(c.header for c in by_row[r])] or numbered[:1]
+    header: dict[int, str] = {}
+    for row in heads:
+        for cell in by_row[row]:
+            header[cell.column] = f"{header.get(cell.column, '')} {' '.join(cell.text.split())}".strip()
+    return header, [by_row[r] for r in numbered if r not in heads]
+
+
+def _cell_units(block: LayoutBlock, title: str) -> list[Unit]:
+    """Rows of a table of words, as `header: cell; header: cell`; rows of numbers are read elsewhere."""
+    header, body = table_rows(block)
+    found = []
+    for row in body:
+        numeric = sum(any(c.isdigit() for c in cell.text) for cell in row)
+        if len(row) < 2 or 2 * numeric > len(row):
+            continue
+        parts = []
+        for cell in row:
+            name = re.sub(r"[:;]", " ", header.get(cell.column, "")).strip()
+            text = " ".join(cell.text.split()).replace(";", ",")
+            parts.append(f"{name}: {text}" if name else text)
+        start, end = min(c.start for c in row), max(c.end for c in row)
+        found.append(Unit("; ".join(parts)[:600], "cells", start, end, title, block.order))
     return found
 
 

@@ -84,6 +84,9 @@ def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
             return Attempt(
                 found[0], "name", (found[1],), "a name in the fact that the question does not hold"
             )
+    cell = _cell(best, analysis)
+    if cell is not None:
+        return cell
     for fact in best[:3]:
         row = row_of(fact)
         if row is not None and covered(analysis.target, row.title + " " + row.label) < 1:
@@ -91,6 +94,21 @@ def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
         text = _rest(bare(fact.text), analysis)
         if text:
             return Attempt(text, "phrase", (fact,), "the words of the fact that the question lacks")
+    return None
+
+
+def _cell(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
+    """The cell under the header that the question asks for, in a row that the question describes."""
+    asked = stem_set(analysis.text)
+    for fact in facts[:3]:
+        pairs = [part.split(": ", 1) for part in bare(fact.text).split("; ") if ": " in part]
+        if len(pairs) < 2:
+            continue
+        free = [(k, v) for k, v in pairs if len(stem_set(v) & asked) < 0.6 * max(len(stem_set(v)), 1)]
+        known = len(pairs) > len(free)
+        best = max(free, key=lambda kv: covered(analysis.target, kv[0]), default=None)
+        if known and best is not None and covered(analysis.target, best[0]) >= 0.5:
+            return Attempt(best[1].strip(), "table cell", (fact,), f"the cell under {best[0]}")
     return None
 
 
