@@ -9,7 +9,7 @@ import numpy as np
 
 from indexes.raw import RawPage
 from indexes.tables import cells_of, is_number, split_cells
-from indexes.types import BBox, BlockKind, LayoutBlock
+from indexes.types import BBox, BlockKind, LayoutBlock, Words
 
 EDGE = 0.1  # share of the page at its top and bottom where running headers and footers stand
 CAPTION = re.compile(
@@ -66,10 +66,11 @@ def page_lines(raw: RawPage) -> list[Line]:
     sizes = np.maximum.reduceat(raw.heights, starts).tolist()
     bold = np.logical_and.reduceat(raw.bold, starts).tolist()
     xs = (raw.boxes[:, [0, 2]] * raw.size[0]).tolist()
+    tall = ((raw.boxes[:, 3] - raw.boxes[:, 1]) * raw.size[1]).tolist()
     lines = []
     for i, start in enumerate(starts.tolist()):
         end = ends[i]
-        cells = split_cells(raw.texts, xs, start, end, sizes[i])
+        cells = tuple(split_cells(raw.texts, xs, start, end, sorted(tall[start:end])[(end - start) // 2]))
         numbers = sum(1 for a, b in cells if is_number("".join(raw.texts[a:b])))
         box = (low[i][0], low[i][1], high[i][0], high[i][1])
         text = " ".join(raw.texts[start:end])
@@ -116,10 +117,11 @@ def build_blocks(raw: RawPage, stats: DocStats) -> tuple[LayoutBlock, ...]:
         start, end = lines[first].start, lines[last].end
         found.append((kind, start, end, _around(raw, start, end)))
     pictures = _pictures(raw, bool(lines))
-    ordered = _with_pictures(found, pictures)
+    ordered = insert_pictures(found, pictures)
     blocks = []
+    words = Words(raw.texts, raw.boxes, raw.lines)
     for order, (kind, start, end, box) in enumerate(ordered):
-        cells = cells_of(raw, start, end) if kind == "table" else ()
+        cells = cells_of(words, raw.size, (start, end)) if kind == "table" else ()
         text = block_text(raw, start, end)
         blocks.append(LayoutBlock(kind, box, text, order, start, end, cells))
     return tie_captions(blocks)
@@ -217,6 +219,7 @@ def _grow_tables(lines: Sequence[Line], kinds: list[BlockKind]) -> None:
             if near:
                 for i in between:
                     kinds[i] = "table"
+    _take_headers(lines, kinds)
     at = 0
     while at < len(kinds):
         end = at
@@ -227,13 +230,34 @@ def _grow_tables(lines: Sequence[Line], kinds: list[BlockKind]) -> None:
         at = max(end, at + 1)
 
 
+def _take_headers(lines: Sequence[Line], kinds: list[BlockKind]) -> None:
+    """Lines just above a table that stand over its columns are its header."""
+    for i in range(1, len(lines)):
+        if kinds[i] != "table" or kinds[i - 1] == "table":
+            continue
+        left, right = lines[i].box[0], lines[i].box[2]
+        at = i - 1
+        while at >= max(0, i - 4) and kinds[at] in ("text", "title") and _near(lines[at], lines[at + 1]):
+            line = lines[at]
+            wide = line.box[2] - line.box[0]
+            over = line.box[0] > left + 0.25 * (right - left) and wide < 0.7 * (right - left)
+            apart = len(line.cells) >= 2 and wide > 0.3 * (right - left) and line.end - line.start <= 16
+            small = wide < 0.12  # a mark of a group of rows; only part of a header if more of it stands above
+            if not (over or apart or small):
+                break
+            if not small or over:
+                kinds[at:i] = ["table"] * (i - at)
+            at -= 1
+
+
 def _may_stand_in_table(line: Line, kind: BlockKind) -> bool:
     return kind in ("text", "title", "list") and line.box[2] - line.box[0] < 0.62
 
 
 def _near(a: Line, b: Line) -> bool:
     """True where `b` follows `a` at a line's distance or two."""
-    return -0.5 * a.height <= b.box[1] - a.box[3] <= 2.5 * max(a.height, b.height)
+    tall = max(a.height, b.height)
+    return -2.2 * tall <= b.box[1] - a.box[3] <= 2.5 * tall
 
 
 def _runs(lines: Sequence[Line], kinds: Sequence[BlockKind]) -> list[tuple[BlockKind, int, int]]:
@@ -264,7 +288,18 @@ def _continues(
         return abs(line.size - before.size) < 0.6 and _near(before, line)
     if kind == "list":
         return _near(before, line)
-    return same_group
+    return same_group or _same_paragraph(before, line)
+
+
+def _same_paragraph(a: Line, b: Line) -> bool:
+    """True where `b` goes on below a full line `a`: some PDFs store a paragraph's first line apart."""
+    return (
+        abs(a.size - b.size) < 0.3
+        and a.bold == b.bold
+        and abs(a.box[0] - b.box[0]) < 0.03
+        and a.box[2] >= b.box[2] - 0.02
+        and -0.5 * a.height < b.box[1] - a.box[3] < 0.6 * a.height
+    )
 
 
 def _around(raw: RawPage, start: int, end: int) -> BBox:
@@ -285,7 +320,7 @@ def _pictures(raw: RawPage, has_text: bool) -> list[BBox]:
     return kept
 
 
-def _with_pictures(
+def insert_pictures(
     found: list[tuple[BlockKind, int, int, BBox]], pictures: list[BBox]
 ) -> list[tuple[BlockKind, int, int, BBox]]:
     """Puts each picture before the first block that stands below its top, in its column."""

@@ -66,14 +66,15 @@ def _pdf_page(page: Any, number: int) -> RawPage:
 
 
 def _fonts(text_page: Any) -> dict[tuple[int, int], tuple[float, bool, bool]]:
-    """Of every (block, line): its longest span's size, whether that is bold and runs horizontally."""
+    """Of every (block, line): its longest span's size, whether all is bold, whether it runs horizontally."""
     fonts = {}
     for block in text_page.extractDICT()["blocks"]:
         for at, line in enumerate(block.get("lines", ())):
-            span = max(line["spans"], key=lambda s: len(s["text"]), default=None)
-            if span is not None:
-                bold = bool(span["flags"] & 16) or "bold" in span["font"].lower()
-                fonts[(block["number"], at)] = (float(span["size"]), bold, abs(line["dir"][1]) < 0.1)
+            spans = [span for span in line["spans"] if span["text"].strip()]
+            if spans:
+                longest = max(spans, key=lambda span: len(span["text"]))
+                bold = all(span["flags"] & 16 or "bold" in span["font"].lower() for span in spans)
+                fonts[(block["number"], at)] = (float(longest["size"]), bold, abs(line["dir"][1]) < 0.1)
     return fonts
 
 

@@ -10,7 +10,7 @@ from indexes.raw import RawPage
 from indexes.rows import arrange
 
 CERTAIN = 0.6  # lines that the recognizer scores lower are noise: textures, logos, handwriting
-SIZE = 0.82  # a font's size as a share of the height of its line's ink, from ascender to descender
+SIZE = 1.05  # a font's size to the height of its line's ink, from ascender to descender
 
 
 def page_from_lines(page: RawPage, lines: Sequence[dict[str, Any]]) -> RawPage:

@@ -70,7 +70,15 @@ def block_record(block: LayoutBlock) -> dict[str, Any]:
     record["box"] = _box_record(block.bbox)
     if block.cells:
         record["cells"] = [
-            [cell.row, cell.column, cell.start, cell.end, int(cell.header), *_box_record(cell.bbox)]
+            [
+                cell.row,
+                cell.column,
+                cell.start,
+                cell.end,
+                int(cell.header),
+                cell.span,
+                *_box_record(cell.bbox),
+            ]
             for cell in block.cells
         ]
     if block.caption_of is not None:
@@ -82,8 +90,8 @@ def read_block(record: dict[str, Any], words: Words) -> LayoutBlock:
     """A block from its record and the page's words."""
     order, start, end = record["at"]
     cells = tuple(
-        TableCell(row, column, " ".join(words.texts[a:b]), _read_box(box), a, b, bool(header))
-        for row, column, a, b, header, *box in record.get("cells", ())
+        TableCell(row, column, " ".join(words.texts[a:b]), _read_box(box), a, b, bool(header), width)
+        for row, column, a, b, header, width, *box in record.get("cells", ())
     )
     text = span_text(words, start, end)
     return LayoutBlock(

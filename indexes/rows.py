@@ -49,7 +49,7 @@ def arrange(
     regions = [[upright[m] for m in region] for region in columns([fragments[i] for i in upright])]
     rows: list[Indices] = [row for region in regions for row in _rows(fragments, region)]
     if stored_order and _is_sane(fragments, rows):
-        rows.sort(key=min)
+        rows = _by_storage(fragments, rows, {m: at for at, region in enumerate(regions) for m in region})
     rows.extend([i] for i in range(len(starts)) if not level[starts[i]])
     return _gather(rows, starts, ends, keys[starts, 0].tolist(), fragments)
 
@@ -80,6 +80,26 @@ def _same_row(fragments: Sequence[Fragment], row: Indices, m: int) -> bool:
         return False
     # what stands above one another is no row: a raised mark may touch its word, a line may not cover another
     return all(min(new.x2, fragments[i].x2) - max(new.x1, fragments[i].x1) < 0.3 * least for i in row)
+
+
+def _by_storage(
+    fragments: Sequence[Fragment], rows: Sequence[Indices], region_of: dict[int, int]
+) -> list[Indices]:
+    """The order of storage, but rows of a region stored after what stands just below them go up."""
+    ordered: list[Indices] = []
+    for row in sorted(rows, key=min):
+        first = fragments[row[0]]
+        at = len(ordered)
+        while at and region_of[ordered[at - 1][0]] == region_of[row[0]]:
+            above = fragments[ordered[at - 1][0]]
+            apart = above.middle - first.middle
+            if not 0.5 * (first.y2 - first.y1) < apart < 12 * (first.y2 - first.y1):
+                break
+            if min(fragments[row[-1]].x2, fragments[ordered[at - 1][-1]].x2) <= max(first.x1, above.x1):
+                break
+            at -= 1
+        ordered.insert(at, row)
+    return ordered
 
 
 def _is_sane(fragments: Sequence[Fragment], rows: Sequence[Indices]) -> bool:

@@ -4,10 +4,14 @@ Only worker processes import this module. Sizes are points as seen; images count
 otherwise.
 """
 
+import importlib
+import io
+import json
+import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from indexes.errors import InputError
 
@@ -26,26 +30,16 @@ class Survey:
     encrypted: bool
 
 
-class Source(Protocol):
-    """An open document."""
-
-    def survey(self) -> Survey:
-        """Page count, outline and page labels."""
-        ...
-
-    def page(self, number: int) -> Any:
-        """The PyMuPDF page, 1-based; of page images a page of a one-image document."""
-        ...
-
-    def render(self, number: int, dpi: float) -> Any:
-        """A page as a Pillow RGB image, as seen; fewer DPI where the page would exceed `MAX_PIXELS`."""
-        ...
-
-
-def mupdf() -> Any:
-    """PyMuPDF, imported where it is used: it takes half a second."""
+def mupdf(layout: bool = False) -> Any:
+    """PyMuPDF, imported where it is used; with its layout model only on demand, which takes a second more."""
+    if not layout and "pymupdf" not in sys.modules:
+        sys.modules["pymupdf.layout"] = None  # type: ignore[assignment]
     import pymupdf
 
+    if layout:
+        if sys.modules.get("pymupdf.layout") is None:
+            sys.modules.pop("pymupdf.layout", None)
+        importlib.import_module("pymupdf.layout")
     module: Any = pymupdf
     return module
 
@@ -115,6 +109,19 @@ class PdfSource:
         size = float(rect.width), float(rect.height)
         return size, self.render(number, 72 * fit(size, DPI / 72))
 
+    def upright_page(self, number: int, ocr_file: str | None) -> Any:
+        """The page for the layout model: rotation baked in, OCR's words as invisible text."""
+        page = self.page(number)
+        if ocr_file:
+            size = float(page.rect.width), float(page.rect.height)
+            return _page_of(self.render(number, 144), size, ocr_file)
+        if not page.rotation:
+            return page
+        copy = mupdf().open()
+        copy.insert_pdf(self.doc, from_page=number - 1, to_page=number - 1)
+        copy[0].remove_rotation()
+        return copy[0]
+
     def render(self, number: int, dpi: float) -> Any:
         """Rotation and CropBox are applied by PyMuPDF."""
         from PIL import Image
@@ -138,20 +145,10 @@ class ImageSource:
         """Page images have neither outline nor labels."""
         return Survey(len(self.images), [], [], "", False)
 
-    def page(self, number: int) -> Any:
-        """A page of a one-image PDF, for the layout model."""
-        import io
-
-        pymupdf = mupdf()
-
+    def upright_page(self, number: int, ocr_file: str | None) -> Any:
+        """The page for the layout model: the image with OCR's words as invisible text."""
         image = self.load(number)
-        width, height = self.size(image)
-        buffer = io.BytesIO()
-        image.save(buffer, "JPEG", quality=90)
-        doc = pymupdf.open()
-        page = doc.new_page(width=width, height=height)
-        page.insert_image(page.rect, stream=buffer.getvalue())
-        return page
+        return _page_of(image, self.size(image), ocr_file)
 
     def load(self, number: int) -> Any:
         """The image as Pillow RGB, EXIF orientation applied.
@@ -206,6 +203,22 @@ class ImageSource:
         dpi = capped_dpi((width, height), dpi)
         wanted = max(1, round(width * dpi / 72)), max(1, round(height * dpi / 72))
         return image if wanted[0] >= image.width else image.resize(wanted)
+
+
+def _page_of(image: Any, size: tuple[float, float], ocr_file: str | None) -> Any:
+    """A PDF page that shows an image and holds the lines that OCR read on it, invisibly."""
+    buffer = io.BytesIO()
+    image.save(buffer, "JPEG", quality=90)
+    page = mupdf().open().new_page(width=size[0], height=size[1])
+    page.insert_image(page.rect, stream=buffer.getvalue())
+    for line in json.loads(Path(ocr_file).read_bytes())["lines"] if ocr_file else ():
+        x1, y1, x2, y2 = (v * size[i % 2] for i, v in enumerate(line["box"]))
+        text = " ".join(line["words"])
+        unit = mupdf().get_text_length(text, fontsize=1.0)
+        if line.get("upright", True) and unit > 0:
+            tall = min((x2 - x1) / unit, 1.3 * (y2 - y1))
+            page.insert_text((x1, y2 - 0.2 * (y2 - y1)), text, fontsize=tall, render_mode=3)
+    return page
 
 
 def open_source(path: str, images: list[str], password: str | None) -> PdfSource | ImageSource:

@@ -54,7 +54,10 @@ class BBox:
         if not boxes:
             raise ValueError("no boxes to cover")
         return cls(
-            min(b.x1 for b in boxes), min(b.y1 for b in boxes), max(b.x2 for b in boxes), max(b.y2 for b in boxes)
+            min(b.x1 for b in boxes),
+            min(b.y1 for b in boxes),
+            max(b.x2 for b in boxes),
+            max(b.y2 for b in boxes),
         )
 
     @property
@@ -97,7 +100,9 @@ class Words(Sequence[Word]):
         self.boxes: NDArray[np.float32] = np.asarray(boxes, dtype=np.float32).reshape(-1, 4)
         self.lines: NDArray[np.int32] = np.asarray(lines, dtype=np.int32).reshape(-1)
         if not len(self.texts) == len(self.boxes) == len(self.lines):
-            raise ValueError(f"{len(self.texts)} words, {len(self.boxes)} boxes, {len(self.lines)} lines: expected one each")
+            raise ValueError(
+                f"{len(self.texts)} words, {len(self.boxes)} boxes, {len(self.lines)} lines: expected one each"
+            )
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -125,7 +130,10 @@ class Words(Sequence[Word]):
 
 @dataclass(frozen=True, slots=True)
 class TableCell:
-    """A cell of a table: 0-based row and column, its words `start` to `end` (exclusive) of the page's words."""
+    """A cell of a table: 0-based row and column, its words `start` to `end` (exclusive) of the page's words.
+
+    A cell that spans columns (a header over several) stands in the first of them; `span` says over how many.
+    """
 
     row: int
     column: int
@@ -134,6 +142,7 @@ class TableCell:
     start: int
     end: int
     header: bool = False
+    span: int = 1
 
 
 @dataclass(frozen=True, slots=True)
