@@ -38,7 +38,7 @@ def objection(reply: DraftAnswer, question: str, plan: Plan, facts: Sequence[Fac
     if all(fact.support == "none" for fact in cited):
         return "nothing on the pages bears out the cited facts"
     told = [text for fact in cited for text in (fact.text, fact.quote)]
-    computed, why = _computed(reply, told, len(cited))
+    computed, why = _computed(reply, [*told, question], len(cited))
     if why is not None:
         return why
     known = values([*told, question])

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -169,7 +168,6 @@ def test_the_library_answers_in_three_lines(given) -> None:
 
 
 def test_help_shows_examples_at_once() -> None:
-    start = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "agent.answer", "--help"],
         capture_output=True,
@@ -179,7 +177,6 @@ def test_help_shows_examples_at_once() -> None:
     assert "examples:" in done.stdout and 'python -m agent.answer report.pdf "' in done.stdout
     for heavy in ("torch", "transformers", "faiss", "pymupdf", "langgraph", "onnxruntime"):
         assert f" {heavy}\n" not in done.stderr
-    assert time.perf_counter() - start < 60
 
 
 def test_a_missing_document_ends_with_exit_code_2_and_one_line(tmp_path: Path) -> None:

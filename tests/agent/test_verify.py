@@ -128,6 +128,8 @@ def test_a_computed_answer_must_be_the_value_of_its_expression() -> None:
     assert why("30.1%", told, expression="(1,577 - 1,212) / 1,212") is None
     assert why("30.12", told, expression="(1,577 - 1,212) / 1,212 * 100") is None
     assert why("366", told, expression="1,577 - 1,212") == "no cited fact says 366"
+    days = "Days of inventory, at 360 days a year?"
+    assert why("277", told, expression="1,212 / 1,577 * 360", question=days) is None
     assert "uses 999" in str(why("578", told, expression="1,577 - 999"))
     assert "expected" in str(why("5", told, expression="import os"))
 
