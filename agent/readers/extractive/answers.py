@@ -11,6 +11,7 @@ from agent.readers.extractive.lists import enumerated, read_list
 from agent.readers.extractive.matching import covered, stem_set
 from agent.readers.extractive.planning import uncovered
 from agent.readers.extractive.question import Analysis
+from agent.readers.extractive.series import by_year
 from agent.readers.extractive.spans import span
 from agent.readers.extractive.statements import bare
 from agent.readers.extractive.text import NUMBER_WORDS, fold, numbers, shown, stem, tokens
@@ -184,9 +185,10 @@ def _stated_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Atte
         if read_list(fact.text) or read_count(fact.text):
             continue
         words = fold(bare(fact.text)).replace("-", " ").split()
+        other = _of_other_years(bare(fact.text), analysis)
         for place, word in enumerate(words):
             number = _small_number(word)
-            if number is None:
+            if number is None or number in other:
                 continue
             after = [stem(t) for w in words[place + 1 : place + 2 + len(analysis.target)] for t in tokens(w)]
             unit = _UNITS.get(analysis.target[0], ())
@@ -216,6 +218,14 @@ _UNITS: dict[str, tuple[str, ...]] = {
         ("gigabytes", "gb"),
     )
 }
+
+
+def _of_other_years(text: str, analysis: Analysis) -> set[str]:
+    """Numbers that a sentence gives for years that are not asked for."""
+    dated = by_year(text)
+    if not analysis.years or not set(analysis.years) & set(dated):
+        return set()
+    return {str(int(n.value)) for year, ns in dated.items() if year not in analysis.years for n in ns}
 
 
 def _small_number(word: str) -> str | None:

@@ -108,7 +108,7 @@ def _sentence_values(text: str, analysis: Analysis, phrase: str) -> list[Value]:
 
 def written(value: Value, analysis: Analysis) -> str:
     """A value as the question wants it: in its unit, with its decimals, a percentage with its sign."""
-    amount = value.value
+    amount = abs(value.value) if _MONEY.search(analysis.text.lower()) else value.value
     if analysis.scale and not value.percent and (value.scale > 1 or abs(amount) >= analysis.scale):
         amount = amount * value.scale / analysis.scale
         return shown(amount, analysis.places)

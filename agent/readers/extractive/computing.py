@@ -90,18 +90,25 @@ def _entry(facts: Sequence[Fact], item: LineItem, year: int | None, back: int) -
     """The entry of the year in the best fact that is a row of the item, else in a sentence that tells it."""
     for exact in (True, False):
         for fact in facts:
-            row = row_of(fact)
-            if row is None or not _is_item(row, item):
-                continue
-            for place, entry in enumerate(row.entries):
-                if entry.year == year or (not exact and entry.year is None and place == back):
-                    return fact, entry
-    for fact in facts:
-        told = by_year(bare(fact.text)).get(year or 0, []) if row_of(fact) is None else []
-        if told and covered(content(item.query), fact.text) >= 0.75:
-            first = told[0]
-            return fact, Entry("", first.value, first.text, first.percent, first.scale, year)
+            found = _told(fact, item, year, back, exact=exact)
+            if found is not None:
+                return fact, found
     return None
+
+
+def _told(fact: Fact, item: LineItem, year: int | None, back: int, *, exact: bool) -> Entry | None:
+    """The item's value in a fact: a cell of its row, by the year or (not `exact`) by place, or by a sentence."""
+    row = row_of(fact)
+    if row is not None:
+        entries = row.entries if _is_item(row, item) else ()
+        for place, entry in enumerate(entries):
+            if entry.year == year or (not exact and entry.year is None and place == back):
+                return entry
+        return None
+    told = by_year(bare(fact.text)).get(year or 0, [])
+    if not told or covered(content(item.query), fact.text) < 0.75:
+        return None
+    return Entry("", told[0].value, told[0].text, told[0].percent, told[0].scale, year)
 
 
 def _derived(facts: Sequence[Fact], item: LineItem, year: int | None, back: int) -> list[tuple[Fact, Entry]]:
@@ -115,11 +122,7 @@ def _derived(facts: Sequence[Fact], item: LineItem, year: int | None, back: int)
 def _is_item(row: RowFact, item: LineItem) -> bool:
     """The row's own label decides, where a section stands before it by the words at its end."""
     words = row.label.split()
-    if item.statement:
-        return any(label_score(item, " ".join(words[i:])) for i in range(min(len(words), 10)))
-    return bool(label_score(item, row.label)) or any(
-        label_score(item, " ".join(words[i:])) for i in range(1, 8)
-    )
+    return any(label_score(item, " ".join(words[i:])) for i in range(min(len(words), 24)))
 
 
 def _statement_read(facts: Sequence[Fact], items: Sequence[LineItem]) -> bool:

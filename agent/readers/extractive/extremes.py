@@ -30,7 +30,7 @@ def extreme_drafts(views: Sequence[PageView], analysis: Analysis) -> list[FactDr
     for seen in views:
         for table in _tables(seen.rows):
             ranked = _ranked(table, weights, analysis)
-            if len(ranked) < 3:
+            if len(ranked) < 2:
                 continue
             labels = stem_set(" ".join(row.label for row, _ in ranked))
             row, cell = ranked[0]

@@ -135,7 +135,7 @@ def _pieces(page: Page, block: LayoutBlock) -> list[tuple[int, int]]:
     for i in range(block.start + 1, block.end):
         word, before = texts[i], texts[i - 1]
         new_line = lines[i] != lines[i - 1]
-        ended = bool(_END.fullmatch(before)) and not _ABBREVIATION.fullmatch(before)
+        ended = bool(_END.fullmatch(before)) and not _ABBREVIATION.fullmatch(before.lstrip("(["))
         begins = word[:1].isupper() or word[:1].isdigit() or word[:1] in "\"“'(‘"
         if (ended and begins) or (new_line and _BULLET.fullmatch(word)) or i - cuts[-1] >= MAX_WORDS:
             cuts.append(i)

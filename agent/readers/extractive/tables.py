@@ -176,18 +176,23 @@ def rows(page: Page) -> list[Row]:
             line.kind = "prose"
     titles = _titles(page)
     leads = _leads(page)
-    columns = Columns(page, lines, {i for start, end, _ in titles for i in range(start, end)})
+    titled = {i for start, end, _ in titles for i in range(start, end)}
+    columns = Columns(page, lines, titled)
     found: list[Row] = []
     scale, currency = _page_scale(lines)
-    section = ""
+    section = before = ""
     for number, line in enumerate(lines):
         text = " ".join(line.words)
         if line.kind != "row":
             scale = _scale(fold(text)) or scale
-            if line.kind == "text" and _is_section(line, columns.header_words):
-                section = text
+            if line.start in titled:
+                section = before = ""
+            elif line.kind == "text" and _is_section(line, columns.header_words):
+                section, before = text, section
             continue
         label, start = _label(page, lines, number)
+        if start < line.start and section == " ".join(lines[number - 1].words):
+            section = before
         label = label or _sum_label(lines, found, number, page)
         if not label:
             continue
@@ -409,11 +414,17 @@ class Columns:
                 continue
             start = low
             for i in range(low + 1, high):
-                if self._column(columns, (i, i + 1)) != self._column(columns, (i - 1, i)):
+                if self._column(columns, (i, i + 1)) != self._column(columns, (i - 1, i)) and self._apart(i):
                     found.append((start, i))
                     start = i
             found.append((start, high))
         return found
+
+    def _apart(self, i: int) -> bool:
+        """Whether a word stands further from the one before it than words of one phrase do."""
+        boxes, (width, height) = self._page.words.boxes, self._page.size
+        gap = float(boxes[i, 0] - boxes[i - 1, 2]) * width
+        return gap > 0.38 * float(boxes[i, 3] - boxes[i, 1]) * height
 
     def _column(self, columns: list[tuple[float, float]], words: tuple[int, int]) -> int | None:
         """The column that words stand over, None where it is none."""

@@ -1,0 +1,209 @@
+"""From pages to answers through the whole reader, and the abstention's calibration."""
+
+import json
+from dataclasses import replace
+from importlib import resources
+
+import numpy as np
+import pytest
+from reader_pages import balance, page_of, right, statement
+
+from agent.arithmetic import evaluate
+from agent.readers import READERS, load_reader
+from agent.readers.extractive import answers, confidence
+from agent.readers.extractive.attempts import Attempt
+from agent.readers.extractive.question import analyse
+from agent.readers.extractive.reader import ExtractiveReader
+from agent.types import UNANSWERABLE, DecideTask, DraftAnswer, EvidenceRegion, Fact, FactDraft, ReadTask
+from indexes.encoders.protocol import QueryEmbedding
+from indexes.errors import InputError
+from indexes.types import BBox, Page
+
+
+def facts_of(drafts: tuple[FactDraft, ...]) -> list[Fact]:
+    box = BBox(0.1, 0.1, 0.2, 0.2)
+    return [
+        Fact(f"f{i}", d.text, d.quote, (EvidenceRegion(d.ref, box),), "exact", 1, d.score, d.part)
+        for i, d in enumerate(drafts, 1)
+    ]
+
+
+def ask(question: str, *pages: Page) -> Attempt:
+    """What the reader would answer, whatever its confidence."""
+    reader = ExtractiveReader(None)
+    plan = reader.plan(question, ())
+    facts = facts_of(reader.read(ReadTask(question, plan, pages, (), (), ())).drafts)
+    attempt = answers.best_attempt(analyse(question), plan, facts)
+    assert attempt is not None, [f.text for f in facts]
+    assert {f.id for f in attempt.facts} <= {f.id for f in facts}
+    return attempt
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "expression"),
+    [
+        ("What is total assets for Acme in FY2022? Answer in millions.", "46455", None),
+        ("What were the net sales of Acme in FY2021?", "35355", None),
+        ("What were the net sales of Acme in FY2021? Answer in billions.", "35.36", None),
+        ("What is the FY2022 return on assets of Acme?", "12.44%", "(5,777 / 46,455) * 100"),
+        ("What is the FY2022 current ratio of Acme?", "1.54", "14,688 / 9,523"),
+        ("What is the FY2022 inventory turnover of Acme?", "3.71", "19,232 / ((5,372 + 4,985) / 2)"),
+        ("What is the FY2022 interest coverage of Acme?", "14.15", "6,539 / 462"),
+        ("What is total liabilities for Acme in FY2022?", "31685", None),
+        ("What is the FY2022 net working capital of Acme?", "5165", "14,688 - 9,523"),
+    ],
+)
+def test_line_items_and_ratios_are_computed_from_cells(
+    question: str, text: str, expression: str | None
+) -> None:
+    attempt = ask(question, statement(), balance())
+    assert float(attempt.text.rstrip("%")) == pytest.approx(float(text.rstrip("%")), rel=0.001)
+    assert attempt.text.endswith("%") == text.endswith("%")
+    if expression is not None:
+        assert attempt.expression == expression
+    if attempt.expression is not None:
+        assert evaluate(attempt.expression) == pytest.approx(float(text.rstrip("%")), rel=0.005)
+
+
+def test_a_formula_without_all_its_terms_is_not_guessed() -> None:
+    reader = ExtractiveReader(None)
+    question = "What is the FY2022 return on assets of Acme?"
+    plan = reader.plan(question, ())
+    reading = reader.read(ReadTask(question, plan, [statement()], (), (), ()))
+    assert reading.missing == (1,)
+    assert {ref.page for ref in reading.wanted} == {2, 3}
+    assert answers.best_attempt(analyse(question), plan, facts_of(reading.drafts)) is None
+    decision = reader.decide(
+        DecideTask(question, plan, facts_of(reading.drafts), reading.missing, plan.queries, 2, 8)
+    )
+    assert decision.action == "retrieve" and "total assets" in decision.queries[0]
+    spent = reader.decide(
+        DecideTask(question, plan, facts_of(reading.drafts), reading.missing, plan.queries, 0, 8)
+    )
+    assert spent.action == "answer"
+
+
+def test_a_chart_gives_the_percentage_beside_its_label() -> None:
+    page = page_of(
+        [
+            "Support for a national holiday, % who favor",
+            [right(0.6, "2018"), right(0.7, "2021")],
+            [(0.1, "Republican"), right(0.6, "59%"), right(0.7, "61%")],
+            [(0.1, "Democrat"), right(0.6, "71%"), right(0.7, "78%")],
+        ],
+        [("title", 0, 1), ("table", 1, 4)],
+    )
+    assert ask("What percentage of Democrat voters favor a national holiday in 2021?", page).text == "78%"
+    assert ask("Which group has the highest support for a national holiday in 2021?", page).text == "Democrat"
+    combined = ask(
+        "What is the difference in support for a national holiday between Democrat and Republican in 2021?",
+        page,
+    )
+    assert combined.text == "17%" and combined.expression == "78 - 61"
+    compared = ask("Who favor a national holiday more in 2018, Republican or Democrat?", page)
+    assert compared.text == "Democrat" and len(compared.facts) == 2
+
+
+def test_a_sentence_gives_the_number_of_the_year_that_is_asked_for() -> None:
+    line = "Liabilities for unredeemed gift cards were $2.4 billion and $3.0 billion as of December 31, 2016 and 2017."
+    page = page_of([line], [("text", 0, 1)])
+    question = "What amount is liabilities for unredeemed gift cards in {}? Answer in billions."
+    assert ask(question.format(2017), page).text == "3"
+    assert ask(question.format(2016), page).text == "2.4"
+
+
+def test_counts_come_from_the_text_the_list_or_the_captions() -> None:
+    stated = page_of(["Our system is composed of five modules."], [("text", 0, 1)])
+    assert ask("How many modules does the system have?", stated).text == "5"
+    listed = page_of(
+        ["Package contents", "• Headset", "• Cable", "• Case"], [("title", 0, 1), ("list", 1, 4)]
+    )
+    assert ask("How many package contents are there?", listed).text == "3"
+    lines = ["Figure 1: Sales", "Figure 2: Costs", "See Figure 1 for more."]
+    first = page_of(lines, [("caption", 0, 1), ("caption", 1, 2), ("text", 2, 3)], 1)
+    second = page_of(["Figure 3: Staff"], [("caption", 0, 1)], 2)
+    counted = ask("How many figures are in the report?", first, second)
+    assert counted.text == "3" and counted.expression == "2 + 1"
+    words = page_of(["Barclays and Barclays", "Not Barclay but (Barclays)"])
+    assert ask('How many times does "Barclays" appear on page 1?', words).text == "3"
+    weight = page_of(["Insert ground coffee (max. 16 g) and close the lid."], [("text", 0, 1)])
+    assert ask("How many grams of coffee can be inserted?", weight).text == "16"
+
+
+def test_dates_names_and_causes_are_spans() -> None:
+    page = page_of(
+        ["The letter was signed on October 7, 2003 by Jane Roe of Acme.", "Profit fell due to higher rents."],
+        [("text", 0, 2)],
+    )
+    assert ask("What is the date of the letter? Format the date as YYYY-MM-DD.", page).text == "2003-10-07"
+    assert ask("Who signed the letter?", page).text == "Jane Roe of Acme"
+    assert ask("What drove the fall of profit?", page).text == "higher rents"
+
+
+def test_abstaining_says_what_was_looked_for() -> None:
+    reader = ExtractiveReader(None)
+    question = "How many likes does the giraffe post have?"
+    plan = reader.plan(question, ())
+    empty = reader.answer(question, plan, ())
+    assert empty.text == UNANSWERABLE and empty.fact_ids == () and empty.reason
+    facts = facts_of(
+        reader.read(ReadTask(question, plan, [page_of(["The post was short."])], (), (), ())).drafts
+    )
+    assert facts, "the nearest evidence is recorded even where there is no answer"
+    reply = reader.answer(question, plan, facts)
+    assert reply.abstains and "giraffe" in reply.reason
+
+
+def test_the_threshold_decides_and_confidence_grows_with_evidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = "What were the net sales of Acme in FY2021?"
+    reader = ExtractiveReader(None)
+    plan = reader.plan(question, ())
+    facts = facts_of(reader.read(ReadTask(question, plan, [statement()], (), (), ())).drafts)
+
+    def reply(threshold: float) -> DraftAnswer:
+        found = confidence.Calibration(threshold, {"bias": 0.0, "score": 1.0})
+        monkeypatch.setattr(answers, "calibration", lambda: found)
+        monkeypatch.setattr(confidence, "calibration", lambda: found)
+        return reader.answer(question, plan, facts)
+
+    assert reply(0.0).text == "35355" and reply(0.0).fact_ids
+    assert reply(1.0).abstains
+    weaker = [replace(f, score=0.1) for f in facts]
+    strong = reply(0.0).confidence
+    assert reader.answer(question, plan, weaker).confidence < strong
+
+
+def test_the_calibration_that_comes_along_is_sound() -> None:
+    raw = json.loads(resources.files("agent.readers.extractive").joinpath("calibration.json").read_text())
+    assert 0 < raw["threshold"] < 1 and "bias" in raw["weights"]
+    assert confidence.calibration().threshold == raw["threshold"]
+
+
+def test_the_encoder_refines_the_order_of_candidates() -> None:
+    class Counting:
+        name, revision = "fake", "0"
+        calls = 0
+
+        def encode_query(self, text: str) -> QueryEmbedding:
+            self.calls += 1
+            pooled = (
+                np.array([1.0, 0.0], dtype=np.float32)
+                if "blue" in text
+                else np.array([0.0, 1.0], dtype=np.float32)
+            )
+            return QueryEmbedding(np.zeros((0, 2), dtype=np.float32), pooled)
+
+        encode_pages = None
+
+    encoder = Counting()
+    reader = ExtractiveReader(encoder)  # type: ignore[arg-type]
+    page = page_of(["The sky of the town is grey.", "The sky of the town is blue."], [("text", 0, 2)])
+    plan = reader.plan("What is the blue sky of the town?", ())
+    drafts = reader.read(ReadTask("What is the blue sky of the town?", plan, [page], (), (), ())).drafts
+    assert drafts[0].text.endswith("blue.") and 1 < encoder.calls < 20
+
+
+def test_readers_are_known_by_name() -> None:
+    assert load_reader("extractive").name == "extractive" and "extractive" in READERS
+    with pytest.raises(InputError, match="extractive"):
+        load_reader("extractiv")
