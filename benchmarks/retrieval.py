@@ -93,7 +93,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("data", type=Path, help="the folder that holds the collections")
     parser.add_argument("--collection", action="append", choices=sorted(LOADERS), help="only this one")
-    parser.add_argument("--with-text", action="store_true", help="leave out documents without any text layer")
+    parser.add_argument("--with-text", action="store_true", help="leave out documents that OCR alone reads")
     parser.add_argument("--save", type=Path, metavar="FILE", help="rankings as JSON lines")
     return parser
 
@@ -122,15 +122,14 @@ def measured(collection: str, questions: Sequence[Question], options: argparse.N
 
 def document_rows(collection: str, path: Path, questions: Sequence[Question], with_text: bool) -> list[Row]:
     """All settings' rankings of a document's questions; `no OCR` differs only where OCR read pages."""
-    with Document.open(path, ocr=False) as document:
-        if with_text and not any(len(page.words) for page in document.pages()):
+    with Document.open(path, ocr=True) as document:
+        ocred = len(document.ocred)
+        if with_text and ocred == len(document):
             return []
-        plain = _signals(document, questions)
-    if with_text:
-        full = plain
-    else:
-        with Document.open(path, ocr=True) as document:
-            full = _signals(document, questions) if document.ocred else plain
+        full = plain = _signals(document, questions)
+    if ocred:
+        with Document.open(path, ocr=False) as document:
+            plain = _signals(document, questions)
     rows = []
     for question, (signals, seconds), (without_ocr, _) in zip(questions, full, plain, strict=True):
         rankings = {name: ranked(signals, kept) for name, kept in KEPT.items()}
