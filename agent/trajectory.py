@@ -205,7 +205,7 @@ class Trajectory:
                 "expression": self.reply.expression,
                 "revised": self.revised,
             },
-            "stop": self.stop,
+            "stop_reason": self.stop,
             "failure": self.failure,
             "errors": [_error_json(error) for error in self.errors],
             "labels": {str(page): label for page, label in sorted(self.labels.items())},
@@ -297,7 +297,7 @@ def _fact_json(fact: Fact, labels: Mapping[int, str | None]) -> dict[str, Any]:
 
 
 def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Trajectory:
-    if data["format"] != FORMAT or data["stop"] not in get_args(StopReason):
+    if data["format"] != FORMAT or data["stop_reason"] not in get_args(StopReason):
         raise ValueError(f"row {question_id!r}: trajectory format {data['format']!r}, stop {data['stop']!r}")
     doc_id, reply, plan = str(data["doc_id"]), data["answer"], data["plan"]
     return Trajectory(
@@ -311,7 +311,7 @@ def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Traject
         reply=DraftAnswer(
             reply["text"], tuple(reply["fact_ids"]), reply["reason"], reply["confidence"], reply["expression"]
         ),
-        stop=data["stop"],
+        stop=data["stop_reason"],
         failure=data["failure"],
         errors=_read_errors(data["errors"]),
         labels={int(page): label for page, label in data["labels"].items()},
