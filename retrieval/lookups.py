@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from indexes.types import BBox, OutlineEntry
@@ -14,7 +14,7 @@ from retrieval.references import (
     sheet_references,
 )
 from retrieval.tokens import STOP_TERMS, text_terms
-from retrieval.units import HEADING_KINDS, DocumentText
+from retrieval.units import HEADING_KINDS, DocumentText, Unit
 
 MENTION = 0.3  # strength of a page that only speaks of "Table 4" against the one that holds it
 SENTENCE = 0.5  # of a line that begins "Table 4 shows", which may be a caption
@@ -62,7 +62,6 @@ class LookupTable:
         for i, label in enumerate(labels):
             if label:
                 self._labels[label.strip().lower()].append(i)
-        self._printed = [text.line_text(line) for line in text.lines]
         self._terms = [f" {' '.join(line.terms)} " for line in text.lines]
         self._titles = _collect_titles(text, outline)
 
@@ -98,7 +97,7 @@ class LookupTable:
         mention = re.compile(rf"\b(?:{kinds})\s*{number}(?![\w]|[.-]\d)", re.IGNORECASE)
         heading = re.compile(rf"\W*{number}[.):]?\s+[A-Z]") if reference.kind in _SECTIONS else None
         best: dict[int, Lookup] = {}
-        for line, printed in zip(self._text.lines, self._printed, strict=True):
+        for line, printed in self._lines_with(text_terms(reference.number)[:1]):
             spoken = mention.search(printed)
             if spoken:
                 begins = not any(c.isalnum() for c in printed[: spoken.start()])
@@ -118,10 +117,9 @@ class LookupTable:
         terms = text_terms(words)
         if sum(len(t) for t in terms if t not in STOP_TERMS) < SHORTEST_QUOTATION:
             return []
-        wanted = f" {' '.join(terms)} "
         best: dict[int, Lookup] = {}
-        for line, printed in zip(self._text.lines, self._terms, strict=True):
-            if wanted in printed and line.row not in best:
+        for line, _ in self._lines_with(terms):
+            if line.row not in best:
                 region = self._text.region(line.row, line.block)
                 best[line.row] = Lookup(line.row, QUOTED, f'"{words}"', region)
         return list(best.values()) if self._singles_out(len(best)) else []
@@ -140,6 +138,15 @@ class LookupTable:
             for row, name, boxes in places:
                 best[row, name] = Lookup(row, strength, name, boxes)
         return list(best.values())
+
+    def _lines_with(self, terms: Sequence[str]) -> Iterator[tuple[Unit, str]]:
+        """The lines that hold these terms one after the other, as units and as printed."""
+        wanted = f" {' '.join(terms)} "
+        return (
+            (line, self._text.line_text(line))
+            for line, held in zip(self._text.lines, self._terms, strict=True)
+            if wanted in held
+        )
 
     def _singles_out(self, pages: int) -> bool:
         return pages <= max(MANY_PAGES, len(self._text) // 10)
