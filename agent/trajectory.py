@@ -298,7 +298,9 @@ def _fact_json(fact: Fact, labels: Mapping[int, str | None]) -> dict[str, Any]:
 
 def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Trajectory:
     if data["format"] != FORMAT or data["stop_reason"] not in get_args(StopReason):
-        raise ValueError(f"row {question_id!r}: trajectory format {data['format']!r}, stop {data['stop']!r}")
+        raise ValueError(
+            f"row {question_id!r}: trajectory format {data['format']!r}, stop reason {data['stop_reason']!r}"
+        )
     doc_id, reply, plan = str(data["doc_id"]), data["answer"], data["plan"]
     return Trajectory(
         question_id=question_id,
