@@ -25,6 +25,15 @@ WEIGHTS: Mapping[str, float] = {
     "lookups": 4.0,
     "statements": 4.0,
 }
+# In filings every page speaks of revenue, assets and taxes, so single words tell pages apart less and whole
+# windows more.
+FILING_WEIGHTS: Mapping[str, float] = {
+    **WEIGHTS,
+    "pooled": 1.5,
+    "bm25 pages": 0.5,
+    "bm25 blocks": 0.5,
+    "bm25 lines": 0.5,
+}
 STRENGTHS = frozenset({"lookups", "statements"})
 
 

@@ -10,7 +10,15 @@ from indexes.encoders.protocol import Encoder, QueryEmbedding
 from indexes.types import BBox, OutlineEntry, Page, PageRef
 from retrieval.bm25 import Bm25, Scores, max_pool
 from retrieval.finance import statement_pages
-from retrieval.fusion import STRENGTHS, fuse, ranking, reciprocal_ranks, with_neighbours
+from retrieval.fusion import (
+    FILING_WEIGHTS,
+    STRENGTHS,
+    WEIGHTS,
+    fuse,
+    ranking,
+    reciprocal_ranks,
+    with_neighbours,
+)
 from retrieval.lookups import Lookup, LookupTable
 from retrieval.queries import Query, parse_query
 from retrieval.types import RetrievedPage
@@ -30,11 +38,18 @@ LARGE_BLOCK = 0.15  # share of the page above which a matched block is shown by 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What one query found: each signal's scores `(n,)`, and the lookups and statements by page, 0-based."""
+    """What one query found.
+
+    Attributes:
+        signals: each signal's scores `(n,)`, and how much each counts in `weights`.
+        lookups: by page, 0-based.
+        statements: by page, 0-based, the name of the primary statement that stands there.
+    """
 
     query: Query
     embedding: QueryEmbedding
     signals: Mapping[str, Scores]
+    weights: Mapping[str, float]
     lookups: Mapping[int, Sequence[Lookup]]
     statements: Mapping[int, str]
 
@@ -76,7 +91,7 @@ class HybridRetriever:
         if k < 1:
             raise ValueError(f"k = {k}: expected at least 1")
         evidence = self.evidence(query)
-        scores = with_neighbours(fuse(evidence.signals))
+        scores = with_neighbours(fuse(evidence.signals, evidence.weights))
         left = set(exclude)
         rows = [row for row in ranking(scores) if self.index.refs[row] not in left][:k]
         votes = {name: _first(signal) for name, signal in evidence.signals.items() if name not in STRENGTHS}
@@ -117,7 +132,8 @@ class HybridRetriever:
             lines = max_pool(self._lines.scores(parsed.added), self._line_rows, n)
             signals["vocabulary lines"] = _found(lines)
             signals["statements"], statements = self._statement_signal(parsed)
-        return Evidence(parsed, embedding, signals, lookups, statements)
+        weights = FILING_WEIGHTS if self._statements else WEIGHTS
+        return Evidence(parsed, embedding, signals, weights, lookups, statements)
 
     def _statement_signal(self, query: Query) -> tuple[Scores, dict[int, str]]:
         signal = np.zeros(len(self._text), dtype=np.float32)
