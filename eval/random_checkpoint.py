@@ -51,31 +51,33 @@ def write_checkpoint(folder: Path, family: str = "qwen2_5_vl", seed: int = 0) ->
         processor.save_pretrained(folder)
 
 
-def write_adapter(folder: Path, base: Path, seed: int = 1, rank: int = 4) -> None:
+def write_adapter(folder: Path, base: Path, seed: int = 1, **options: Any) -> None:
     """Writes a LoRA adapter with random weights over a checkpoint on disk, as colpali-engine trains them.
 
     Args:
         folder: where to; made if need be.
         base: the merged checkpoint under it; its path becomes the adapter's `base_model_name_or_path`.
         seed: of the weights.
-        rank: of the update.
+        options: of peft's `LoraConfig`, instead of those here.
     """
+    colpali = import_colpali()
     import torch
     from peft import LoraConfig, get_peft_model
 
     family = FAMILIES[json.loads((base / "config.json").read_text())["model_type"]]
-    model = getattr(import_colpali(), family.model).from_pretrained(base)
-    torch.manual_seed(seed)
-    config = LoraConfig(
-        r=rank,
-        lora_alpha=2 * rank,
-        init_lora_weights=False,
-        bias="none",
-        task_type="FEATURE_EXTRACTION",
-        target_modules=r"(.*(model).*(down_proj|gate_proj|up_proj|k_proj|q_proj|v_proj|o_proj).*$|.*(custom_text_proj).*$)",
-    )
+    targets = "down_proj|gate_proj|up_proj|k_proj|q_proj|v_proj|o_proj"
+    usual = {
+        "r": 4,
+        "lora_alpha": 8,
+        "init_lora_weights": False,
+        "bias": "none",
+        "task_type": "FEATURE_EXTRACTION",
+        "target_modules": rf"(.*(model).*({targets}).*$|.*(custom_text_proj).*$)",
+    }
     with quiet_libraries():
-        get_peft_model(model, config).save_pretrained(str(folder))
+        model = getattr(colpali, family.model).from_pretrained(base)
+        torch.manual_seed(seed)
+        get_peft_model(model, LoraConfig(**{**usual, **options})).save_pretrained(str(folder))
     path = folder / "adapter_config.json"
     told = {**json.loads(path.read_text()), "base_model_name_or_path": str(base)}
     path.write_text(json.dumps(told, indent=1))

@@ -149,6 +149,22 @@ def test_no_batch_holds_padding() -> None:
     assert watched.batches == [2, 1, 1]
 
 
+@pytest.mark.parametrize("family", QWEN)
+def test_a_gpu_gives_nearly_what_the_cpu_gives(family: str) -> None:
+    import torch
+
+    if not torch.cuda.is_available():
+        pytest.skip("there is no GPU here")
+    images = [picture(170, 220, seed=i) for i in range(5)]
+    on_cpu = encoder_of(family).encode_images(refs(5), images)
+    encoder = load_colqwen(str(merged(family)), device="cuda", settings=SMALL)
+    assert encoder.revision == encoder_of(family).revision
+    for i, (there, here) in enumerate(zip(encoder.encode_images(refs(5), images), on_cpu, strict=True)):
+        assert (there.vectors * here.vectors).sum(axis=1).min() > 0.99
+        alone = encoder.encode_images(refs(1), [images[i]])[0]
+        assert (there.vectors * alone.vectors).sum(axis=1).min() > 0.999
+
+
 @pytest.mark.parametrize(
     "limit, grid", [(256, (14, 18)), (512, (19, 25)), (768, (24, 31)), (1024, (28, 36)), (2048, (39, 51))]
 )

@@ -10,11 +10,14 @@ import numpy as np
 import pytest
 from colqwen_checkpoints import QWEN, adapter, copy_of, edit_json, edit_tensors, merged, picture, refs
 
+from eval.random_checkpoint import write_adapter
 from indexes.encoders import checkpoints
 from indexes.encoders.colqwen import ColQwenSettings, load_colqwen
 from indexes.encoders.colqwen_models import FAMILIES, import_colpali
 from indexes.encoders.colqwen_weights import load_model
 from indexes.encoders.devices import choose_device
+from indexes.encoders.quiet import quiet_libraries
+from indexes.encoders.torchvision_shim import make_torchvision_importable, torchvision_version
 from indexes.errors import InputError
 
 PROJECTION = "custom_text_proj.weight"
@@ -77,6 +80,29 @@ def test_an_adapter_gives_what_transformers_makes_of_it(
     base = load_colqwen(str(merged(family)), device="cpu", settings=ColQwenSettings(max_num_visual_tokens=64))
     assert np.abs(ours - base.encode_images(refs(1), [image])[0].vectors).max() > 0.05
     capfd.readouterr()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"use_dora": True},
+        {"use_rslora": True},
+        {"rank_pattern": {"q_proj": 8}},
+        {"modules_to_save": ["custom_text_proj"], "target_modules": ".*language_model.*(q_proj|v_proj)"},
+    ],
+)
+def test_other_kinds_of_lora_give_what_peft_makes_of_them(options: dict[str, Any], tmp_path: Path) -> None:
+    import torch
+    from peft import PeftModel
+
+    write_adapter(tmp_path, merged("qwen2_vl"), **options)
+    loaded = load_model(str(tmp_path), device="cpu")
+    with quiet_libraries():
+        base = import_colpali().ColQwen2.from_pretrained(merged("qwen2_vl"))
+        other = PeftModel.from_pretrained(base, str(tmp_path)).eval()
+    batch = loaded.processor.process_images([picture(60, 80, 0)])
+    with torch.no_grad():
+        assert (loaded.model(**batch) - other(**batch)).abs().max() < 1e-5
 
 
 @pytest.mark.parametrize("family", QWEN)
@@ -228,6 +254,39 @@ def test_a_model_in_the_local_cache_is_found_by_its_name(
     )
 
 
+def test_a_hub_that_cannot_be_asked_is_told(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    import huggingface_hub
+
+    def ask(name: str, *, local_files_only: bool = False, **_: Any) -> str:
+        if local_files_only:
+            raise huggingface_hub.errors.LocalEntryNotFoundError("not here")
+        raise ConnectionError("no route\nto the hub")
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", ask)
+    monkeypatch.setattr(huggingface_hub, "is_offline_mode", lambda: False)
+    with pytest.raises(
+        InputError, match="the hub cannot be asked: no route to the hub.*hf download"
+    ) as caught:
+        load_model("someone/tiny", device="cpu")
+    assert "\n" not in str(caught.value)
+    assert "fetching it" in caplog.text
+
+
+def test_a_model_is_fetched_where_the_hub_may_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub
+
+    def ask(name: str, *, local_files_only: bool = False, **_: Any) -> str:
+        if local_files_only:
+            raise huggingface_hub.errors.LocalEntryNotFoundError("not here")
+        return str(merged("qwen2_vl"))
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", ask)
+    monkeypatch.setattr(huggingface_hub, "is_offline_mode", lambda: False)
+    assert load_model("someone/tiny", device="cpu").name == "someone/tiny"
+
+
 @pytest.mark.parametrize("name", ["no/such/folder", "./missing", "nothing", "not a name/x y"])
 def test_a_folder_that_is_not_there_is_told(name: str) -> None:
     with pytest.raises(InputError, match="there is no such folder"):
@@ -346,3 +405,18 @@ def test_a_gpu_is_taken_where_there_is_one_in_bfloat16_if_it_can(
         assert ("no bfloat16" in caplog.text) is not able
     with pytest.raises(InputError, match="does not see it"):
         choose_device("cuda:2")
+
+
+def test_torchvision_is_importable_whatever_its_build_and_importing_sets_up_no_logging() -> None:
+    import logging
+
+    import torch
+
+    handlers = list(logging.root.handlers)
+    import_colpali()
+    import torchvision
+
+    assert logging.root.handlers == handlers
+    assert torchvision.__version__ == torchvision_version()
+    needed = torch.version.cuda is None and "+cu" in torchvision_version()
+    assert make_torchvision_importable() is make_torchvision_importable() is needed
