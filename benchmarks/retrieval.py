@@ -41,6 +41,7 @@ LOADERS: dict[str, Callable[[Path], Iterator[Question]]] = {
 }
 KS = (1, 4, 10)
 PARTS = 5
+MARKS = ("<!-- measured -->", "<!-- end of measured -->")
 MEASURES = {"recall": recall_at_k, "any_hit": any_hit_at_k, "all_hit": all_hit_at_k}
 BM25 = frozenset(name for name in WEIGHTS if name.startswith("bm25"))
 VOCABULARY = frozenset(name for name in WEIGHTS if name.startswith("vocabulary")) | {"statements"}
@@ -90,10 +91,15 @@ def main() -> int:
             rows += measured(name, list(LOADERS[name](folder)), options)
     if not rows:
         raise InputError(f"{options.data}: no {' or '.join(LOADERS)} there with questions to measure on")
-    for name in dict.fromkeys(row.collection for row in rows):
-        sys.stdout.write(report(name, [row for row in rows if row.collection == name]))
+    names = dict.fromkeys(row.collection for row in rows)
+    text = "".join(report(name, [row for row in rows if row.collection == name]) for name in names)
     if options.cross_validate:
-        sys.stdout.write(cross_validated(rows))
+        text += cross_validated(rows)
+    sys.stdout.write(text)
+    if options.write:
+        before, _, rest = options.write.read_text(encoding="utf-8").partition(MARKS[0])
+        after = rest.partition(MARKS[1])[2]
+        options.write.write_text(f"{before}{MARKS[0]}\n{text}{MARKS[1]}{after}", encoding="utf-8")
     if options.save:
         names = [name for name in Row.__dataclass_fields__ if name != "found"]
         lines = [json.dumps({name: getattr(row, name) for name in names}) for row in rows]
@@ -109,6 +115,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--collection", action="append", choices=sorted(LOADERS), help="only this one")
     parser.add_argument("--with-text", action="store_true", help="leave out documents that OCR alone reads")
     parser.add_argument("--cross-validate", action="store_true", help="choose the weights on other documents")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE", help=f"put the tables between its {MARKS[0]} marks"
+    )
     parser.add_argument("--save", type=Path, metavar="FILE", help="rankings as JSON lines")
     return parser
 

@@ -120,7 +120,7 @@ class HybridRetriever:
             "bm25 lines": _found(max_pool(self._lines.scores(terms), self._line_rows, n)),
         }
         lookups: dict[int, list[Lookup]] = {}
-        for lookup in self._lookups.find(query):
+        for lookup in self._lookups.find(parsed.text):
             lookups.setdefault(lookup.row, []).append(lookup)
         signals["lookups"] = np.zeros(n, dtype=np.float32)
         for row, found in lookups.items():
@@ -140,9 +140,13 @@ class HybridRetriever:
         names: dict[int, str] = {}
         for name, sure in query.asked.statements.items():
             likeness = self._statements[name]
-            best = likeness.max(initial=0)
-            strength = sure * np.where(likeness >= best, likeness, OTHER_STATEMENT * likeness)
-            names.update({int(row): name for row in np.flatnonzero((likeness == best) & (best > 0))})
+            first = int(
+                likeness.argmax()
+            )  # of equals the first: consolidated statements precede condensed ones
+            strength = sure * OTHER_STATEMENT * likeness
+            strength[first] = sure * likeness[first]
+            if strength[first] > 0:
+                names[first] = name
             signal = np.maximum(signal, strength)
         return signal.astype(np.float32), names
 
