@@ -1,6 +1,7 @@
 """Layout blocks by rules: titles, tables, lists, captions and running lines from words alone."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ from indexes.types import BBox, BlockKind, LayoutBlock, Words
 EDGE = 0.1  # share of the page at its top and bottom where running headers and footers stand
 CAPTION = re.compile(
     r"^(?:table|figure|fig\.|chart|exhibit|graph|diagram|map|box|scheme|algorithm|listing|illustration|plate)"
-    r"\s*(?:[A-Z]{1,2}[-.]?)?\d+(?:[-.–]\d+)*[a-z]?\s*(?:[:.)|–—-]|$|\([a-z]\)|[A-Z])",
+    r"\s*(?:[A-Z]{1,2}[-.]?)?\d+(?:[-.–]\d+)*[a-z]?\s*(?:[:.|–—-]|$|\([a-z]\)|(?-i:[A-Z]))",
     re.IGNORECASE,
 )
-BULLET = re.compile(r"^(?:[•●○◦▪■□▫‣⁃∙·➢➤►▶✓✔❖*–—-]|o)$")
+_NUMBERED = re.compile(r"^\d{1,2}(?:\.\d{1,2}){1,3}\.?\s+[A-Z]")
 ENUMERATOR = re.compile(r"^(?:\(?[0-9]{1,2}[.)]|\(?[a-zA-Z][.)]|\(?[ivxIVX]{1,4}[.)])$")
 
 
@@ -84,10 +85,10 @@ def signature(text: str) -> str:
 
 
 def edge_lines(lines: Sequence[Line]) -> list[Line]:
-    """The lines at the page's upper and lower edge, at most three each, and its very first and last line."""
+    """The lines at the page's upper and lower edge, at most four each, and its very first and last line."""
     down = sorted(lines, key=lambda line: line.box[1])
-    top = [line for line in down[:3] if line is down[0] or line.box[3] <= EDGE + 0.02]
-    low = [line for line in down[:-4:-1] if line is down[-1] or line.box[1] >= 1 - EDGE]
+    top = [line for line in down[:4] if line is down[0] or line.box[3] <= EDGE + 0.02]
+    low = [line for line in down[:-5:-1] if line is down[-1] or line.box[1] >= 1 - EDGE]
     return top + [line for line in low if line not in top]
 
 
@@ -166,12 +167,12 @@ def _captioned(caption: LayoutBlock, targets: Sequence[LayoutBlock]) -> int | No
 def _line_kinds(lines: Sequence[Line], stats: DocStats) -> list[BlockKind]:
     edge = {id(line) for line in edge_lines(lines)}
     kinds: list[BlockKind] = []
-    for line in lines:
+    for at, line in enumerate(lines):
         if id(line) in edge and _is_running(line, stats):
             kinds.append("header" if line.box[1] < 0.5 else "footer")
         elif line.tabular:
             kinds.append("table")
-        elif CAPTION.match(line.text):
+        elif CAPTION.match(line.text) and not (at and _same_paragraph(lines[at - 1], line)):
             kinds.append("caption")
         elif _is_title(line, stats):
             kinds.append("title")
@@ -179,6 +180,10 @@ def _line_kinds(lines: Sequence[Line], stats: DocStats) -> list[BlockKind]:
             kinds.append("list")
         else:
             kinds.append("text")
+    for at in range(len(lines) - 1, 0, -1):
+        above, line = lines[at - 1], lines[at]
+        if kinds[at] == "title" and kinds[at - 1] == "text" and above.bold and _same_look(above, line):
+            kinds[at - 1] = "title"
     _grow_tables(lines, kinds)
     return kinds
 
@@ -187,7 +192,7 @@ def _is_running(line: Line, stats: DocStats) -> bool:
     lone_number = bool(
         re.fullmatch(r"[\s\-–—|]*(?:page\s*)?(?:\d{1,4}|[ivxl]{1,6})[\s\-–—|]*", line.text, re.IGNORECASE)
     )
-    return lone_number or signature(line.text) in stats.running
+    return lone_number or (line.size < 1.3 * stats.body and signature(line.text) in stats.running)
 
 
 def _is_title(line: Line, stats: DocStats) -> bool:
@@ -195,6 +200,8 @@ def _is_title(line: Line, stats: DocStats) -> bool:
     if words > 16 or not any(c.isalpha() for c in line.text) or len(line.cells) > 2:
         return False
     if line.size >= 1.18 * stats.body:
+        return True
+    if _NUMBERED.match(line.text) and words <= 12 and line.size >= stats.body:
         return True
     return (
         line.bold
@@ -206,7 +213,10 @@ def _is_title(line: Line, stats: DocStats) -> bool:
 
 def _is_item(line: Line) -> bool:
     first, _, rest = line.text.partition(" ")
-    return bool(rest) and bool(BULLET.match(first) or ENUMERATOR.match(first))
+    if not rest:
+        return False
+    mark = len(first) == 1 and (first in "*•·‣⁃∙o" or unicodedata.category(first) in ("So", "Sm", "Pd"))
+    return mark or bool(ENUMERATOR.match(first))
 
 
 def _grow_tables(lines: Sequence[Line], kinds: list[BlockKind]) -> None:
@@ -280,14 +290,18 @@ def _continues(
     if kind in ("header", "footer"):
         return kind == run[0]
     same_group = line.group == before.group and _near(before, line)
-    if kind == "text" and run[0] in ("list", "caption"):
+    if kind == "text" and run[0] == "list":
+        inside = line.box[0] > lines[run[1]].box[0] + 0.005 and _same_look(before, line)
+        return inside or (same_group and abs(line.size - before.size) < 0.6)
+    if kind == "text" and run[0] == "caption":
         return same_group and abs(line.size - before.size) < 0.6
     if kind != run[0] or kind == "caption":
         return False
+    below = _near(before, line) and min(line.box[2], before.box[2]) > max(line.box[0], before.box[0])
     if kind == "title":
-        return abs(line.size - before.size) < 0.6 and _near(before, line)
+        return below and abs(line.size - before.size) < 0.6 and line.box[1] > before.box[1]
     if kind == "list":
-        return _near(before, line)
+        return below
     return same_group or _same_paragraph(before, line)
 
 
@@ -300,6 +314,11 @@ def _same_paragraph(a: Line, b: Line) -> bool:
         and a.box[2] >= b.box[2] - 0.02
         and -0.5 * a.height < b.box[1] - a.box[3] < 0.6 * a.height
     )
+
+
+def _same_look(a: Line, b: Line) -> bool:
+    """True where `b` follows `a` at a line's distance in letters of one size."""
+    return abs(a.size - b.size) < 0.6 and -0.5 * a.height < b.box[1] - a.box[3] < 0.6 * a.height
 
 
 def _around(raw: RawPage, start: int, end: int) -> BBox:

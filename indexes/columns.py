@@ -31,16 +31,22 @@ class Fragment:
         return (self.y1 + self.y2) / 2
 
 
-def columns(fragments: Sequence[Fragment]) -> list[Indices]:
-    """Divides fragments into columns (or regions without columns), in reading order."""
+def columns(fragments: Sequence[Fragment], stored_order: bool = True) -> list[Indices]:
+    """Divides fragments into columns (or regions without columns), in reading order.
+
+    Args:
+        fragments: of a page.
+        stored_order: their order is that of a file, which says something, not that of a detector.
+    """
     if not fragments:
         return []
-    return _Cutter(fragments).cut(list(range(len(fragments))))
+    return _Cutter(fragments, stored_order).cut(list(range(len(fragments))))
 
 
 class _Cutter:
-    def __init__(self, fragments: Sequence[Fragment]) -> None:
+    def __init__(self, fragments: Sequence[Fragment], stored_order: bool) -> None:
         self.all = fragments
+        self.stored_order = stored_order
         low, high = min(f.x1 for f in fragments), max(f.x2 for f in fragments)
         self.unit = max(1e-6, (high - low) / _GRID)
         heights = sorted(f.y2 - f.y1 for f in fragments)
@@ -143,13 +149,27 @@ class _Cutter:
     def _are_columns(self, left: Indices, right: Indices) -> bool:
         if len(left) < 3 or len(right) < 3:
             return False
+        small, large = sorted((self._size(left), self._size(right)))
+        if large > 1.5 * small:
+            return True  # a table's columns are set in one size
         running = self._is_running(left), self._is_running(right)
         if all(running):
             return True
         level = self._share_level(left, right)
         if any(running):
             return level < 0.8 and self._numbers(right) < 0.5
-        return level < 0.5 and self._numbers(right) < 0.3
+        if self._numbers(right) >= 0.3 or self._numbers(left) >= 0.5:
+            return False
+        return level < 0.5 or self._are_lists(left, right)
+
+    def _are_lists(self, left: Indices, right: Indices) -> bool:
+        """True for short lines side by side that are no rows: each side is stored by itself."""
+        if self.stored_order:
+            sides = sorted([(m, 0) for m in left] + [(m, 1) for m in right])
+            switches = sum(a[1] != b[1] for a, b in zip(sides, sides[1:], strict=False))
+            return switches <= max(1, 0.3 * min(len(left), len(right)))
+        counts = ([self.all[m].words for m in side] for side in (left, right))
+        return all(sum(words) >= 3 * len(words) for words in counts)
 
     def _is_running(self, members: Indices) -> bool:
         """True for lines of text that mostly fill their column."""
@@ -157,6 +177,10 @@ class _Cutter:
         width = max(f.x2 for f in boxes) - min(f.x1 for f in boxes)
         full = [f for f in boxes if f.words - f.numbers >= 3 and f.x2 - f.x1 > 0.6 * width]
         return len(full) >= 3 and len(full) >= 0.45 * len(boxes)
+
+    def _size(self, members: Indices) -> float:
+        heights = sorted(self.all[m].y2 - self.all[m].y1 for m in members)
+        return heights[len(heights) // 2]
 
     def _numbers(self, members: Indices) -> float:
         words = sum(self.all[m].words for m in members)

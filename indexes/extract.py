@@ -1,5 +1,6 @@
 """The text layer of a page through PyMuPDF, in a worker: words, fonts and images."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from indexes.source import ImageSource, mupdf
 
 FEW_CHARACTERS = 40  # so few beside an image of the whole page are no text layer
 COVERED = 0.6  # share of the page that such an image covers
+_SYMBOLS = re.compile(r"dingbats|wingdings|webdings", re.IGNORECASE)
+_BOLD = re.compile(r"bold|black|heavy|demi(?!light)", re.IGNORECASE)
 GARBAGE = 0.3  # share of characters without a meaning that makes a text layer useless
 
 
@@ -30,19 +33,19 @@ def _pdf_page(page: Any, number: int) -> RawPage:
     )
     text_page = page.get_textpage(flags=flags)
     size = (float(page.rect.width), float(page.rect.height))
-    found = [word for word in text_page.extractWORDS() if word[4].strip()]
+    found = [clean for word in text_page.extractWORDS() for clean in _clean(word)]
     images = _images(page, size)
     if not found:
         return _replace(
             RawPage.empty(number, size), images=images, needs_ocr=bool(len(images)) or _drawn(page)
         )
-    fonts = _fonts(text_page)
+    fonts, symbols = _fonts(text_page)
     boxes = _as_seen(np.asarray([word[:4] for word in found], np.float64), page)
     inside = ((boxes[:, :2] + boxes[:, 2:]) / 2 > 0).all(1) & ((boxes[:, :2] + boxes[:, 2:]) / 2 < size).all(
         1
     )
     kept = np.flatnonzero(inside).tolist()
-    texts = ["".join(found[i][4].split()) for i in kept]
+    texts = [_shown(found[i], symbols) for i in kept]
     if not texts:
         return _replace(RawPage.empty(number, size), images=images, needs_ocr=bool(len(images)))
     keys = [(found[i][5], found[i][6]) for i in kept]
@@ -65,17 +68,52 @@ def _pdf_page(page: Any, number: int) -> RawPage:
     )
 
 
-def _fonts(text_page: Any) -> dict[tuple[int, int], tuple[float, bool, bool]]:
-    """Of every (block, line): its longest span's size, whether all is bold, whether it runs horizontally."""
-    fonts = {}
+def _clean(word: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """A word without control characters; parted where it holds spaces that PyMuPDF does not part words at."""
+    text = word[4]
+    if text.isalnum():
+        return [word]
+    parts = "".join(" " if c.isspace() else c for c in text if c.isprintable() or c.isspace()).split()
+    if len(parts) < 2:
+        return [(*word[:4], parts[0], *word[5:])] if parts else []
+    x1, y1, x2, y2 = word[:4]
+    unit, at, cut = (x2 - x1) / max(1, len(" ".join(parts))), x1, []
+    for part in parts:
+        cut.append((at, y1, at + unit * len(part), y2, part, *word[5:]))
+        at += unit * (len(part) + 1)
+    return cut
+
+
+def _shown(word: tuple[Any, ...], symbols: dict[tuple[int, int], list[tuple[float, float]]]) -> str:
+    """What a word shows: letters of a symbol font, which stand for bullets and arrows, as a bullet."""
+    for x1, x2 in symbols.get((word[5], word[6]), ()):
+        if len(word[4]) <= 2 and x1 - 1 <= (word[0] + word[2]) / 2 <= x2 + 1:
+            return "•"
+    return str(word[4])
+
+
+def _fonts(
+    text_page: Any,
+) -> tuple[dict[tuple[int, int], tuple[float, bool, bool]], dict[tuple[int, int], list[tuple[float, float]]]]:
+    """Of every (block, line): its longest span's size, whether all is bold, whether it runs horizontally.
+
+    Also where on it letters of symbol fonts stand that were not mapped to the symbols.
+    """
+    fonts: dict[tuple[int, int], tuple[float, bool, bool]] = {}
+    symbols: dict[tuple[int, int], list[tuple[float, float]]] = {}
     for block in text_page.extractDICT()["blocks"]:
         for at, line in enumerate(block.get("lines", ())):
             spans = [span for span in line["spans"] if span["text"].strip()]
             if spans:
                 longest = max(spans, key=lambda span: len(span["text"]))
-                bold = all(span["flags"] & 16 or "bold" in span["font"].lower() for span in spans)
+                bold = all(span["flags"] & 16 or _BOLD.search(span["font"]) for span in spans)
                 fonts[(block["number"], at)] = (float(longest["size"]), bold, abs(line["dir"][1]) < 0.1)
-    return fonts
+                for span in spans:
+                    if _SYMBOLS.search(span["font"]) and span["text"].strip().isascii():
+                        symbols.setdefault((block["number"], at), []).append(
+                            (span["bbox"][0], span["bbox"][2])
+                        )
+    return fonts, symbols
 
 
 def _as_seen(boxes: NDArray[np.float64], page: Any) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """Page labels: the PDF's own where they mean something, else the numbers printed on the pages."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from indexes.blocks import Line
@@ -37,14 +38,10 @@ def printed_candidates(lines: Sequence[Line]) -> list[tuple[str, str, int]]:
     """
     found = []
     for line in lines:
-        tokens = line.text.split()
-        places = {0, len(tokens) - 1} | {
-            i + 1
-            for i, token in enumerate(tokens[:-1])
-            if token.casefold().strip(":|") in ("page", "p.", "pg.")
-        }
-        for place in sorted(places, reverse=True):
-            token = tokens[place].strip("|-–—[]()<>.,:•·*")
+        tokens = [token for token in (part.strip("|-–—[]()<>.,:•·*~") for part in line.text.split()) if token]
+        places = {0, len(tokens) - 1} if tokens else set()
+        places |= {i + 1 for i, token in enumerate(tokens[:-1]) if token.casefold() in ("page", "p", "pg")}
+        for token in (tokens[place] for place in sorted(places, reverse=True)):
             match = _CANDIDATE.fullmatch(token)
             if not match:
                 continue
@@ -82,17 +79,19 @@ def _plain(labels: Sequence[str]) -> bool:
 
 
 def _runs(printed: Sequence[Sequence[tuple[str, str, int]]]) -> list[str | None]:
-    """Keeps the numbers that grow with the pages: candidates vote for their series and offset."""
-    votes: dict[tuple[str, int], int] = {}
-    for page, candidates in enumerate(printed):
-        for key in {(series, value - page) for _, series, value in candidates}:
-            votes[key] = votes.get(key, 0) + 1
+    """Keeps the numbers that grow with the pages: candidates vote for their series and offset.
+
+    A number counts if two others at least go with it, one of them on a page close by.
+    """
+    keys = [{(series, value - page) for _, series, value in found} for page, found in enumerate(printed)]
+    votes = Counter(key for found in keys for key in found)
     labels: list[str | None] = []
     for page, candidates in enumerate(printed):
+        around = set().union(*keys[max(0, page - 2) : page], *keys[page + 1 : page + 3])
         best: tuple[int, str] | None = None
         for label, series, value in candidates:
-            count = votes[(series, value - page)]
-            if count >= 3 and (best is None or count > best[0]):
-                best = (count, label)
+            key = (series, value - page)
+            if votes[key] >= 3 and key in around and (best is None or votes[key] > best[0]):
+                best = (votes[key], label)
         labels.append(best[1] if best else None)
     return labels

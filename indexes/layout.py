@@ -88,12 +88,15 @@ def with_regions(page: Page, regions: Sequence[Region]) -> Page:
     runs = _runs(ids)
     found: list[tuple[BlockKind, int, int, BBox]] = []
     bounds: dict[int, tuple[float, ...]] = {}
+    seen: set[int] = set()
     for region, start, end in runs:
         kind, bbox = _block(page, regions, region, start, end)
+        if kind == "picture" and region in seen:
+            bbox = page.words.bbox(start, end)  # the rest of a picture whose words don't follow one another
+        seen.add(region)
         if kind == "table" and region < len(regions):
             bounds[start] = regions[region].bounds
         found.append((kind, start, end, bbox))
-    seen = {region for region, _, _ in runs}
     empty = [r.bbox for i, r in enumerate(regions) if r.kind == "picture" and i not in seen]
     blocks = []
     for order, (kind, start, end, bbox) in enumerate(insert_pictures(found, empty)):

@@ -46,7 +46,9 @@ def arrange(
         for i in range(len(starts))
     ]
     upright = [i for i in range(len(starts)) if level[starts[i]]]
-    regions = [[upright[m] for m in region] for region in columns([fragments[i] for i in upright])]
+    regions = [
+        [upright[m] for m in region] for region in columns([fragments[i] for i in upright], stored_order)
+    ]
     rows: list[Indices] = [row for region in regions for row in _rows(fragments, region)]
     if stored_order and _is_sane(fragments, rows):
         rows = _by_storage(fragments, rows, {m: at for at, region in enumerate(regions) for m in region})
@@ -74,7 +76,9 @@ def _same_row(fragments: Sequence[Fragment], row: Indices, m: int) -> bool:
     new = fragments[m]
     tall = max((fragments[i] for i in row), key=lambda f: f.y2 - f.y1)
     shared = min(new.y2, tall.y2) - max(new.y1, tall.y1)
-    least = min(new.y2 - new.y1, tall.y2 - tall.y1)
+    least, most = sorted((new.y2 - new.y1, tall.y2 - tall.y1))
+    if most > 2 * least and min(abs(new.x1 - fragments[i].x2) for i in row) > least:
+        return False  # much smaller letters belong to a line only as a mark beside a word
     near = abs(new.middle - tall.middle) < 0.35 * least or shared > 0.75 * least
     if not near:
         return False
@@ -99,7 +103,21 @@ def _by_storage(
                 break
             at -= 1
         ordered.insert(at, row)
-    return ordered
+    return _ends_in_place(fragments, ordered)
+
+
+def _ends_in_place(fragments: Sequence[Fragment], rows: list[Indices]) -> list[Indices]:
+    """Moves running lines that are stored first but stand last, or the other way round."""
+    tops = [min(fragments[i].y1 for i in row) for row in rows]
+    ends = [max(fragments[i].y2 for i in row) for row in rows]
+    most = min(5, len(rows) - 1)
+    for k in range(most, 0, -1):
+        if min(tops[:k]) > max(ends[k:]) - 2:
+            return [*rows[k:], *rows[:k]]
+    for k in range(most, 0, -1):
+        if max(ends[-k:]) < min(tops[:-k]) + 2:
+            return [*rows[-k:], *rows[:-k]]
+    return rows
 
 
 def _is_sane(fragments: Sequence[Fragment], rows: Sequence[Indices]) -> bool:
