@@ -1,5 +1,6 @@
 """From facts to an answer, by the kind of answer that the question asks for; abstains where confidence is low."""
 
+import re
 from collections.abc import Callable, Sequence
 
 from agent.readers.extractive.attempts import Attempt, Value, ordered, row_of, values, written
@@ -128,7 +129,7 @@ def _compared(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt 
         larger = first.value * first.scale >= second.value * second.scale
         chosen = analysis.options[0 if larger != fewer else 1]
         reason = f"{first.shown} against {second.shown}"
-        return Attempt(_option_text(chosen), "comparison", tuple(used), reason)
+        return Attempt(_option_text(chosen, analysis), "comparison", tuple(used), reason)
     best = ordered(facts)[:1]
     if not best:
         return None
@@ -137,11 +138,15 @@ def _compared(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt 
         return None
     chosen = analysis.options[0 if scores[0] > scores[1] else 1]
     return Attempt(
-        _option_text(chosen), "mentioned option", (best[0],), "the alternative that the fact names"
+        _option_text(chosen, analysis), "mentioned option", (best[0],), "the alternative that the fact names"
     )
 
 
-def _option_text(option: str) -> str:
+def _option_text(option: str, analysis: Analysis) -> str:
+    """The alternative in the words that the question wants (`answer 'A' or 'B'`), else in its own."""
+    shares = [covered([stem(t) for t in tokens(choice)], option) for choice in analysis.choices]
+    if shares and max(shares) >= 0.5 and shares[0] != shares[1]:
+        return analysis.choices[shares.index(max(shares))]
     return option.strip(" .'\"")
 
 
@@ -261,7 +266,8 @@ def _number_cell(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attem
         if read_list(fact.text) or read_count(fact.text):
             continue
         for value in values(fact, analysis):
-            if value.value == int(value.value) and not value.percent:
+            like_year = 1900 <= value.value <= 2099 and "," not in value.shown
+            if value.value == int(value.value) and not value.percent and not like_year:
                 kind = "count cell" if row_of(fact) else "count number"
                 return Attempt(str(int(value.value)), kind, (fact,), "stated in the fact")
     return None
@@ -327,16 +333,33 @@ def _winner(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | 
     return None
 
 
+def _year(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
+    """`in which year is it lower`: the year over the lowest or highest cell of the row."""
+    text = fold(analysis.text)
+    if not re.search(r"\b(?:which|what) year\b", text):
+        return None
+    low = bool(re.search(r"\b(?:lower|lowest|less|least|fewer|fewest|smallest)\b", text))
+    if not low and not re.search(r"\b(?:higher|highest|more|most|greater|greatest|largest)\b", text):
+        return None
+    for fact in ordered(facts)[:4]:
+        row = row_of(fact)
+        dated = [e for e in row.entries if e.year] if row else []
+        if len(dated) >= 2:
+            best = min(dated, key=lambda e: e.value) if low else max(dated, key=lambda e: e.value)
+            return Attempt(str(best.year), "year of row", (fact,), f"{best.shown} in {best.year}")
+    return None
+
+
 def _span(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     return span(analysis, facts)
 
 
 _BY_TYPE: dict[str, tuple[Answerer, ...]] = {
-    "number": (_formula, _number),
+    "number": (_year, _formula, _number),
     "difference": (_formula, _combined, _number),
     "count": (_counted, _stated_count, _named_list, _list_count, _number_cell),
     "list": (_several_numbers, _listed, _span),
     "comparison": (_compared,),
     "yes_no": (_yes_no,),
-    "span": (_winner, _span),
+    "span": (_year, _winner, _span),
 }

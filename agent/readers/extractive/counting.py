@@ -31,8 +31,27 @@ def numbered_noun(analysis: Analysis) -> str:
     return "appendix" if word.startswith("append") else word.rstrip("s")
 
 
+_TYPED: tuple[tuple[str, re.Pattern[str]], ...] = (
+    (
+        r"web ?sites?|web addresses|urls?|links?",
+        re.compile(r"(?:https?://|www\.)\S+|\b[\w-]+\.(?:com|org|net|edu|gov)\b\S*", re.I),
+    ),
+    (r"e-?mails?(?: addresses)?", re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")),
+    (r"(?:twitter |instagram )?(?:accounts?|handles?)", re.compile(r"(?<![\w.])@\w{2,}")),
+    (r"(?:tele)?phone numbers?", re.compile(r"\+?\(?\d[\d() .-]{6,}\d")),
+)
+
+
+def typed_pattern(analysis: Analysis) -> re.Pattern[str] | None:
+    """What the things that a question counts look like, where they have a form of their own (`@name`)."""
+    for noun, pattern in _TYPED:
+        if re.search(rf"\bhow many (?:\w+ ){{0,2}}?(?:{noun})\b", fold(analysis.text)):
+            return pattern
+    return None
+
+
 def counted_kind(analysis: Analysis) -> str:
-    """What is counted over pages: `figure`, `table`, `word` (its occurrences), `numbered` things; else empty."""
+    """What is counted over pages: `figure`, `table`, `word`, `numbered` and `typed` things; else empty."""
     if analysis.answer_type != "count":
         return ""
     text = fold(analysis.text)
@@ -42,7 +61,7 @@ def counted_kind(analysis: Analysis) -> str:
         r"how many ((?:\w+[ -]){0,3}?)(figures?|charts?|graphs?|diagrams?|images?|pictures?|tables?)\b", text
     )
     if not match:
-        return "numbered" if numbered_noun(analysis) else ""
+        return "numbered" if numbered_noun(analysis) else "typed" if typed_pattern(analysis) else ""
     return "table" if match.group(2).startswith("table") else "figure"
 
 
@@ -55,6 +74,8 @@ def count_drafts(views: Sequence[PageView], analysis: Analysis) -> list[FactDraf
     for seen in views:
         if kind == "word":
             draft = _occurrences(seen, analysis)
+        elif kind == "typed":
+            draft = _typed(seen, analysis)
         elif kind == "numbered":
             draft = _numbered(seen, numbered_noun(analysis))
         else:
@@ -100,6 +121,21 @@ def _captioned(seen: PageView, kind: str) -> FactDraft | None:
         return None
     quote = " ".join(" ".join(b.text.split())[:80] for b in shown if b.text).strip() or text
     return FactDraft(page.ref, text, quote, 0.6, 0, (), tuple(b.order for b in shown))
+
+
+def _typed(seen: PageView, analysis: Analysis) -> FactDraft | None:
+    """Different web addresses, e-mail addresses and the like among a page's words."""
+    page, pattern = seen.page, typed_pattern(analysis)
+    names: dict[str, tuple[int, int]] = {}
+    for place, word in enumerate(page.words.texts if pattern else ()):
+        match = pattern.search(word) if pattern else None
+        if match:
+            names.setdefault(match.group().strip(".,;()").lower(), (place, place + 1))
+    if not names:
+        return None
+    text = f"Page {page.ref.page} shows {len(names)} addresses: {', '.join(names)}"
+    quote = " ".join(page.words.texts[a] for a, _ in names.values())
+    return FactDraft(page.ref, text, quote, 0.6, 0, tuple(names.values()))
 
 
 def _numbered(seen: PageView, noun: str) -> FactDraft | None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -78,6 +78,25 @@ def view(page: Page) -> PageView:
         stem_set(" ".join(page.line_texts()[:3])),
         _statements(labels),
     )
+
+
+def without_repetitions(views: Sequence[PageView]) -> list[PageView]:
+    """The views without short units that an earlier page has too: running headers and footers count once."""
+    known: set[str] = set()
+    found = []
+    for seen in views:
+        kept = [
+            (unit, own)
+            for unit, own in zip(seen.units, seen.unit_stems, strict=True)
+            if len(own) > 12 or _bones(unit.text) not in known
+        ]
+        known |= {_bones(unit.text) for unit in seen.units}
+        found.append(replace(seen, units=tuple(u for u, _ in kept), unit_stems=tuple(o for _, o in kept)))
+    return found
+
+
+def _bones(text: str) -> str:
+    return re.sub(r"[\W\d_]+", "", fold(text))
 
 
 def _statements(labels: str) -> frozenset[str]:

@@ -49,6 +49,7 @@ class Analysis:
         scale: the factor the answer is asked in (`in millions`: 1e6), or None.
         places: decimals asked for, or None.
         iso_date: a date is to be written as YYYY-MM-DD.
+        choices: the two answers of `answer 'A' or 'B'`, else empty.
         formula: what is to be computed from line items, if it is that.
         pages: pages named by number (`page 14`, `slide 11`).
         visual: it asks what only a picture shows (colours, persons in a photo).
@@ -68,6 +69,7 @@ class Analysis:
     scale: float | None
     places: int | None
     iso_date: bool
+    choices: tuple[str, ...]
     formula: Formula | None
     pages: tuple[int, ...]
     visual: bool
@@ -198,7 +200,8 @@ def _combine(folded: str) -> str:
     ):
         return "-"
     if re.search(
-        r"\b(?:sum|combined|total (?:percentage|number|amount|share|proportion)) of\b.*\band\b|\bin total\b.*\band\b",
+        r"\b(?:sum|combined \w+|total (?:percentage|number|amount|share|proportion)) of\b.*\band\b|"
+        r"\bin total\b.*\band\b",
         folded,
     ):
         return "+"
@@ -238,6 +241,24 @@ def _pair(text: str, named: tuple[int, ...]) -> tuple[str, ...]:
         rest = re.sub(r"\b(?:19|20)\d\d\b", " ", text)
         return f"{named[0]} {rest}", f"{named[1]} {rest}"
     return ()
+
+
+def _pages(folded: str) -> tuple[int, ...]:
+    """Pages named by number, `pages 51-53` as its ends; the cover and the first page are page 1."""
+    found = [int(p) for p in re.findall(r"\b(?:pages?|slides?|p\.)\s*\(?(\d{1,4})\b", folded)]
+    span = re.search(r"\b(?:pages|slides)\s*(\d{1,4})\s*(?:-|to|and)\s*(\d{1,4})\b", folded)
+    if span:
+        found += [int(span.group(1)), int(span.group(2))]
+    if re.search(r"\b(?:cover|first|title) page\b|\bon the cover\b", folded):
+        found.append(1)
+    return tuple(dict.fromkeys(found))
+
+
+def _choices(question: str) -> tuple[str, ...]:
+    match = re.search(
+        r"answer (?:with )?['\"‘“]([^'\"’”]{1,40})['\"’”],? or ['\"‘“]([^'\"’”]{1,40})['\"’”]", question, re.I
+    )
+    return (match.group(1), match.group(2)) if match else ()
 
 
 def _extreme(text: str) -> str:
@@ -335,9 +356,11 @@ def analyse(question: str) -> Analysis:
     options = _options(text)
     combine = "" if options else _combine(folded)
     if combine:
-        options = _pair(text, named_years)
+        quoted = [m.group(1) for m in re.finditer(r"[\"“`]([^\"”`]{2,60})[\"”`]", text)]
+        pair = combine == "+" and len(quoted) == 2
+        options = (quoted[0], quoted[1]) if pair else _pair(text, named_years)
     answer_type = _answer_type(folded, whole, form, options, combine if options else "", formula)
-    pages = [int(p) for p in re.findall(r"\b(?:pages?|slides?|p\.)\s*\(?(\d{1,4})\b", folded)]
+    pages = _pages(folded)
     return Analysis(
         text=text,
         answer_type=answer_type,
@@ -353,8 +376,9 @@ def analyse(question: str) -> Analysis:
         scale=_scale(whole),
         places=_places(whole),
         iso_date="yyyy-mm" in whole,
+        choices=_choices(question),
         formula=formula,
-        pages=tuple(dict.fromkeys(pages)),
+        pages=pages,
         visual=bool(_VISUAL.search(folded)),
     )
 

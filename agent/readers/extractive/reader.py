@@ -5,7 +5,14 @@ from collections.abc import Sequence
 from agent.readers.extractive.answers import draft_answer
 from agent.readers.extractive.computing import DERIVED
 from agent.readers.extractive.counting import count_drafts
-from agent.readers.extractive.evidence import Candidate, PageView, item_candidates, part_candidates, view
+from agent.readers.extractive.evidence import (
+    Candidate,
+    PageView,
+    item_candidates,
+    part_candidates,
+    view,
+    without_repetitions,
+)
 from agent.readers.extractive.extremes import extreme_drafts
 from agent.readers.extractive.lineitems import LineItem, line_item
 from agent.readers.extractive.lists import list_drafts
@@ -34,7 +41,7 @@ class ExtractiveReader:
     def read(self, task: ReadTask) -> Reading:
         """Reads pages into facts: for each part the best rows and sentences, what can be counted, lists."""
         analysis = analyse(task.question)
-        views = [view(page) for page in task.pages if len(page.words)]
+        views = without_repetitions([view(page) for page in task.pages if len(page.words)])
         drafts: list[FactDraft] = []
         items = part_items(analysis)
         for place, part in enumerate(task.plan.parts):

@@ -22,6 +22,7 @@ _PERIOD = re.compile(
     re.IGNORECASE,
 )
 
+_RANGE = re.compile(r"\d\s?[-–+]|[<>≥≤]\s?[$€£]?\d|\d+[KkMm]\b")
 _YEAR = re.compile(r"(?:FY)?(?:19|20)\d\d[,*]?(?:\(\w\))?")
 
 
@@ -129,6 +130,8 @@ def _read_line(page: Page, start: int, end: int) -> _Line:
         return _Line(start, end, words, tail[1:], start + 1, "row")
     if not tail:
         return _Line(start, end, words, values, end, "prose")
+    if len(tail) > 1 and not label_words and _RANGE.search(" ".join(words[: tail[0][1] - start])):
+        return _Line(start, end, words, tail[1:], tail[0][1], "row")
     if len(label_words) > 22 or (len(tail) == 1 and len(label_words) > 14):
         return _Line(start, end, words, values, end, "prose")
     return _Line(start, end, words, tail, first, "row")
@@ -168,7 +171,7 @@ def _scale(text: str) -> float | None:
 
 def rows(page: Page) -> list[Row]:
     """The rows of a page, top first."""
-    spans = page.line_spans()[:MAX_LINES]
+    spans = _split_lines(page)[:MAX_LINES]
     lines = [_read_line(page, start, end) for start, end in spans]
     running = _running(page)
     for line in lines:
@@ -234,6 +237,22 @@ def _sum_label(lines: list[_Line], found: list[Row], number: int, page: Page) ->
     return ""
 
 
+def _split_lines(page: Page) -> list[tuple[int, int]]:
+    """Visual lines, cut where a block with a label of its own begins beside another, as on slides."""
+    texts, boxes = page.words.texts, page.words.boxes
+    starts = {block.start for block in page.blocks}
+    found = []
+    for start, end in page.line_spans():
+        cut = start
+        for i in range(start + 1, end):
+            apart = float(boxes[i, 0] - boxes[i - 1, 2]) > 0.02
+            if i in starts and apart and any(c.isalpha() for c in texts[i]) and not is_value(texts[i]):
+                found.append((cut, i))
+                cut = i
+        found.append((cut, end))
+    return found
+
+
 def _running(page: Page) -> list[tuple[int, int]]:
     """Word ranges of running text: blocks of text of two lines or more, long lines, few numbers."""
     found = []
@@ -277,7 +296,8 @@ def _label(page: Page, lines: list[_Line], number: int) -> tuple[str, int]:
         if (lower or not any(c.isalnum() for c in label)) and _near(page, above, line):
             label = " ".join([*above.words, label]).strip()
             start = above.start
-    return (label if any(c.isalpha() for c in label) or _YEAR.fullmatch(label) else ""), start
+    named = any(c.isalpha() for c in label) or _YEAR.fullmatch(label) or _RANGE.search(label)
+    return (label if named else ""), start
 
 
 def _near(page: Page, above: _Line, line: _Line) -> bool:
