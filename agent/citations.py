@@ -229,9 +229,10 @@ def write_model_raw(facts: Iterable[tuple[str, Sequence[Citation]]], answer: str
     for text, citations in facts:
         cited = " ".join(write_citation(citation) for citation in citations)
         sentences.append(f"{fact_sentence(text) or 'This region shows it'} {cited}.")
-    return "\n".join(
-        [*([" ".join(sentences)] if sentences else []), f"<answer> {answer_text(answer)} </answer>"]
-    )
+    first = fact_sentence(lead)
+    # The lead has a line of its own: a fact that begins in lower case would else run on from it.
+    lines = [f"{first}." if first else "", " ".join(sentences), f"<answer> {answer_text(answer)} </answer>"]
+    return "\n".join(line for line in lines if line)
 
 
 def write_citation(citation: Citation) -> str:

@@ -54,6 +54,9 @@ def test_an_abstention_says_what_was_looked_for_and_what_came_nearest(given, cap
     out = capsys.readouterr().out
     assert "Answer: Unanswerable" in out and "Looked for: Who chairs the board?" in out
     assert "Not found: nothing names a chair" in out and "Nearest evidence" in out and QUOTE in out
+    assert command.main(["doc.pdf", "Who chairs the board?", "--json"]) == 0
+    first, second, last = json.loads(capsys.readouterr().out)["model_raw"].split("\n")
+    assert (first, last) == ("nothing names a chair.", "<answer> Unanswerable </answer>") and QUOTE in second
 
 
 def test_cited_facts_stand_before_other_evidence(given, capsys) -> None:

@@ -124,6 +124,7 @@ def test_writing_and_parsing_are_inverses_for_odd_texts() -> None:
         sentences = [fact_sentence(text) or "This region shows it" for text, cs in facts for _ in cs]
         assert [c.sentence.removesuffix(".") for c in parsed.citations] == sentences
         assert parsed.answer == answer_text(answer)
+        assert not fact_sentence(lead) or parsed.reasoning.startswith(f"{fact_sentence(lead)}.")
         assert not parsed.invalid_citations and all(c.is_normalized for c in parsed.citations)
         assert parsed.predicted_pages == sorted({c.page for c in expected})
 
