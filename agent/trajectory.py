@@ -8,12 +8,21 @@ A row is one JSON line of an `infer.jsonl` (`question_id`, `model`, `model_raw`,
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from agent.citations import Citation, ParsedText, cite, parse_model_raw, write_model_raw
-from agent.types import Decision, DraftAnswer, EvidenceRegion, Fact, Plan
-from indexes.types import BBox, PageRef
-from retrieval.types import RetrievedPage
+from agent.records import (
+    RoundRecord,
+    StepError,
+    StopReason,
+    error_json,
+    fact_json,
+    read_errors,
+    read_fact,
+    read_round,
+    round_json,
+)
+from agent.types import DraftAnswer, EvidenceRegion, Fact, Plan
 
 __all__ = [
     "Citation",
@@ -25,53 +34,10 @@ __all__ = [
     "parse_model_raw",
 ]
 
-StopReason = Literal["answered", "abstained", "rounds", "pages", "seconds", "nothing_left", "error"]
-"""Why a run ended.
-
-`answered`, `abstained`: the reader had enough to say so. `rounds`, `pages`, `seconds`: that budget ended it,
-with the best it had. `nothing_left`: no unread page and no further query were left. `error`: a step failed so
-that no further round made sense; the errors say which.
-"""
-
 NEAREST = 3
 """Facts that an abstention cites, the nearest evidence, so that a person sees what was weighed."""
 
 FORMAT = 1
-
-
-@dataclass(frozen=True, slots=True)
-class StepError:
-    """A step that failed: which, the error's type and its message on one line."""
-
-    step: str
-    kind: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class RoundRecord:
-    """One retrieve-read-record pass.
-
-    Attributes:
-        number: from 1.
-        retrieved: the ranking of the round's queries, fused; pages read before are not in it.
-        read: the pages read, in the order of reading.
-        facts: ids of the facts recorded or confirmed in this round.
-        dropped: what a reader said that could not be grounded, and why.
-        seconds: how long the round took.
-    """
-
-    number: int
-    queries: tuple[str, ...] = ()
-    retrieved: tuple[RetrievedPage, ...] = ()
-    read: tuple[int, ...] = ()
-    facts: tuple[str, ...] = ()
-    dropped: tuple[str, ...] = ()
-    missing: tuple[int, ...] = ()
-    decision: Decision | None = None
-    errors: tuple[StepError, ...] = ()
-    seconds: float = 0.0
-    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +161,8 @@ class Trajectory:
                 "parts": list(self.plan.parts),
                 "queries": list(self.plan.queries),
             },
-            "rounds": [_round_json(record) for record in self.rounds],
-            "facts": [_fact_json(fact, self.labels) for fact in self.facts],
+            "rounds": [round_json(record) for record in self.rounds],
+            "facts": [fact_json(fact, self.labels) for fact in self.facts],
             "answer": {
                 "text": self.reply.text,
                 "fact_ids": list(self.reply.fact_ids),
@@ -207,7 +173,7 @@ class Trajectory:
             },
             "stop_reason": self.stop,
             "failure": self.failure,
-            "errors": [_error_json(error) for error in self.errors],
+            "errors": [error_json(error) for error in self.errors],
             "labels": {str(page): label for page, label in sorted(self.labels.items())},
             "config": dict(self.config),
             "config_digest": self.config_digest,
@@ -249,53 +215,6 @@ def _encodable(text: str) -> bool:
     return True
 
 
-def _error_json(error: StepError) -> dict[str, str]:
-    return {"step": error.step, "type": error.kind, "message": error.message}
-
-
-def _round_json(record: RoundRecord) -> dict[str, Any]:
-    decision = record.decision
-    return {
-        "round": record.number,
-        "queries": list(record.queries),
-        "retrieved": [
-            {
-                "page": page.ref.page,
-                "rank": page.rank,
-                "score": page.score,
-                "matched": list(page.matched),
-                "regions": [box.as_list() for box in page.regions],
-            }
-            for page in record.retrieved
-        ],
-        "read": list(record.read),
-        "facts": list(record.facts),
-        "dropped": list(record.dropped),
-        "missing": list(record.missing),
-        "decision": decision
-        and {"action": decision.action, "reason": decision.reason, "queries": list(decision.queries)},
-        "errors": [_error_json(error) for error in record.errors],
-        "seconds": record.seconds,
-        "tokens": record.tokens,
-    }
-
-
-def _fact_json(fact: Fact, labels: Mapping[int, str | None]) -> dict[str, Any]:
-    return {
-        "id": fact.id,
-        "text": fact.text,
-        "quote": fact.quote,
-        "regions": [
-            {"page": r.ref.page, "label": labels.get(r.ref.page), "bbox": r.bbox.as_list()}
-            for r in fact.regions
-        ],
-        "support": fact.support,
-        "round": fact.round,
-        "score": fact.score,
-        "part": fact.part,
-    }
-
-
 def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Trajectory:
     if data["format"] != FORMAT or data["stop_reason"] not in get_args(StopReason):
         raise ValueError(
@@ -308,14 +227,14 @@ def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Traject
         doc_id=doc_id,
         model=model,
         plan=Plan(plan["answer_type"], tuple(plan["parts"]), tuple(plan["queries"])),
-        rounds=tuple(_read_round(record, doc_id) for record in data["rounds"]),
-        facts=tuple(_read_fact(fact, doc_id) for fact in data["facts"]),
+        rounds=tuple(read_round(record, doc_id) for record in data["rounds"]),
+        facts=tuple(read_fact(fact, doc_id) for fact in data["facts"]),
         reply=DraftAnswer(
             reply["text"], tuple(reply["fact_ids"]), reply["reason"], reply["confidence"], reply["expression"]
         ),
         stop=data["stop_reason"],
         failure=data["failure"],
-        errors=_read_errors(data["errors"]),
+        errors=read_errors(data["errors"]),
         labels={int(page): label for page, label in data["labels"].items()},
         revised=reply["revised"],
         config=data["config"],
@@ -324,47 +243,4 @@ def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Traject
         timings=data["timings"],
         tokens=data["tokens"],
         notes=data["notes"],
-    )
-
-
-def _read_errors(errors: Sequence[Mapping[str, str]]) -> tuple[StepError, ...]:
-    return tuple(StepError(error["step"], error["type"], error["message"]) for error in errors)
-
-
-def _read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
-    decision = data["decision"]
-    return RoundRecord(
-        number=data["round"],
-        queries=tuple(data["queries"]),
-        retrieved=tuple(
-            RetrievedPage(
-                PageRef(doc_id, page["page"]),
-                page["score"],
-                page["rank"],
-                tuple(BBox(*box) for box in page["regions"]),
-                tuple(page["matched"]),
-            )
-            for page in data["retrieved"]
-        ),
-        read=tuple(data["read"]),
-        facts=tuple(data["facts"]),
-        dropped=tuple(data["dropped"]),
-        missing=tuple(data["missing"]),
-        decision=decision and Decision(decision["action"], decision["reason"], tuple(decision["queries"])),
-        errors=_read_errors(data["errors"]),
-        seconds=data["seconds"],
-        tokens=data["tokens"],
-    )
-
-
-def _read_fact(data: Mapping[str, Any], doc_id: str) -> Fact:
-    return Fact(
-        id=data["id"],
-        text=data["text"],
-        quote=data["quote"],
-        regions=tuple(EvidenceRegion(PageRef(doc_id, r["page"]), BBox(*r["bbox"])) for r in data["regions"]),
-        support=data["support"],
-        round=data["round"],
-        score=data["score"],
-        part=data["part"],
     )

@@ -1,0 +1,148 @@
+"""The records of a run and their JSON: rounds, errors, facts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agent.types import Decision, EvidenceRegion, Fact
+from indexes.types import BBox, PageRef
+from retrieval.types import RetrievedPage
+
+StopReason = Literal["answered", "abstained", "rounds", "pages", "seconds", "nothing_left", "error"]
+"""Why a run ended.
+
+`answered`, `abstained`: the reader had enough to say so. `rounds`, `pages`, `seconds`: that budget ended it,
+with the best it had. `nothing_left`: no unread page and no further query were left. `error`: a step failed so
+that no further round made sense; the errors say which.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StepError:
+    """A step that failed: which, the error's type and its message on one line."""
+
+    step: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRecord:
+    """One retrieve-read-record pass.
+
+    Attributes:
+        number: from 1.
+        retrieved: the ranking of the round's queries, fused; pages read before are not in it.
+        read: the pages read, in the order of reading.
+        facts: ids of the facts recorded or confirmed in this round.
+        dropped: what a reader said that could not be grounded, and why.
+        seconds: how long the round took.
+    """
+
+    number: int
+    queries: tuple[str, ...] = ()
+    retrieved: tuple[RetrievedPage, ...] = ()
+    read: tuple[int, ...] = ()
+    facts: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    missing: tuple[int, ...] = ()
+    decision: Decision | None = None
+    errors: tuple[StepError, ...] = ()
+    seconds: float = 0.0
+    tokens: int = 0
+
+
+def error_json(error: StepError) -> dict[str, str]:
+    """An error as JSON values."""
+    return {"step": error.step, "type": error.kind, "message": error.message}
+
+
+def round_json(record: RoundRecord) -> dict[str, Any]:
+    """A round as JSON values; `read_round` reads them back."""
+    decision = record.decision
+    return {
+        "round": record.number,
+        "queries": list(record.queries),
+        "retrieved": [
+            {
+                "page": page.ref.page,
+                "rank": page.rank,
+                "score": page.score,
+                "matched": list(page.matched),
+                "regions": [box.as_list() for box in page.regions],
+            }
+            for page in record.retrieved
+        ],
+        "read": list(record.read),
+        "facts": list(record.facts),
+        "dropped": list(record.dropped),
+        "missing": list(record.missing),
+        "decision": decision
+        and {"action": decision.action, "reason": decision.reason, "queries": list(decision.queries)},
+        "errors": [error_json(error) for error in record.errors],
+        "seconds": record.seconds,
+        "tokens": record.tokens,
+    }
+
+
+def fact_json(fact: Fact, labels: Mapping[int, str | None]) -> dict[str, Any]:
+    """A fact as JSON values, its regions with their printed labels."""
+    return {
+        "id": fact.id,
+        "text": fact.text,
+        "quote": fact.quote,
+        "regions": [
+            {"page": r.ref.page, "label": labels.get(r.ref.page), "bbox": r.bbox.as_list()}
+            for r in fact.regions
+        ],
+        "support": fact.support,
+        "round": fact.round,
+        "score": fact.score,
+        "part": fact.part,
+    }
+
+
+def read_errors(errors: Sequence[Mapping[str, str]]) -> tuple[StepError, ...]:
+    """Errors from their JSON values."""
+    return tuple(StepError(error["step"], error["type"], error["message"]) for error in errors)
+
+
+def read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
+    """A round from its JSON values."""
+    decision = data["decision"]
+    return RoundRecord(
+        number=data["round"],
+        queries=tuple(data["queries"]),
+        retrieved=tuple(
+            RetrievedPage(
+                PageRef(doc_id, page["page"]),
+                page["score"],
+                page["rank"],
+                tuple(BBox(*box) for box in page["regions"]),
+                tuple(page["matched"]),
+            )
+            for page in data["retrieved"]
+        ),
+        read=tuple(data["read"]),
+        facts=tuple(data["facts"]),
+        dropped=tuple(data["dropped"]),
+        missing=tuple(data["missing"]),
+        decision=decision and Decision(decision["action"], decision["reason"], tuple(decision["queries"])),
+        errors=read_errors(data["errors"]),
+        seconds=data["seconds"],
+        tokens=data["tokens"],
+    )
+
+
+def read_fact(data: Mapping[str, Any], doc_id: str) -> Fact:
+    """A fact from its JSON values."""
+    return Fact(
+        id=data["id"],
+        text=data["text"],
+        quote=data["quote"],
+        regions=tuple(EvidenceRegion(PageRef(doc_id, r["page"]), BBox(*r["bbox"])) for r in data["regions"]),
+        support=data["support"],
+        round=data["round"],
+        score=data["score"],
+        part=data["part"],
+    )
