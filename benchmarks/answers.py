@@ -1,13 +1,13 @@
 """Accuracy and F1 of the `cpu` agent's answers on MMLongBench-Doc and FinanceBench, by rules.
 
     python benchmarks/answers.py DATA                          # the whole agent
-    python benchmarks/answers.py DATA --setting oracle         # the gold pages given: reading without retrieval
+    python benchmarks/answers.py DATA --setting oracle         # the gold pages given, no retrieval
     python benchmarks/answers.py DATA --benchmark financebench
 
 MMLongBench answers are scored by the rules of the benchmark's first version on the questions of the second;
-FinanceBench by a rule of our own: the gold answer's numbers within 1 %, or its words contained. Intervals are
-bootstrapped over documents. `--save FILE` keeps facts and answers, from which `benchmarks/calibration.py` fits
-the abstention threshold.
+FinanceBench by a rule of our own: the first number of the gold answer within 1 %, or its words contained.
+Intervals are bootstrapped over documents. `--save FILE` keeps facts and answers, from which
+`benchmarks/calibration.py` fits the abstention threshold.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +45,12 @@ LOADERS: dict[str, Callable[[Path], Iterator[Question]]] = {
     "financebench": load_financebench,
 }
 
+Rounds = Sequence[Sequence[int]]
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A question answered: the prediction is as the agent gives it; `facts` as in the ledger."""
+    """A question answered: the agent's answer, its ledger, and the pages read in each round."""
 
     id: str
     document: str
@@ -60,6 +62,7 @@ class Row:
     score: float
     seconds: float
     facts: tuple[Fact, ...]
+    read: tuple[tuple[int, ...], ...] = ()
 
 
 def prediction_for_scoring(text: str) -> str:
@@ -68,7 +71,7 @@ def prediction_for_scoring(text: str) -> str:
 
 
 def finance_score(gold: str, prediction: str) -> float:
-    """1 where the first number of the gold answer is among the prediction's within 1 %, or its words are in it.
+    """1 where the prediction has the first number of the gold answer within 1 %, or its words.
 
     Percentages agree with shares of one. A gold answer of words only must be contained in the prediction, or
     the prediction's first word (yes, no) must be its first word.
@@ -115,16 +118,18 @@ def _facts(drafts: Sequence[FactDraft], round_number: int, first: int) -> list[F
     ]
 
 
-def answer_from_gold_pages(question: Question, document: Document, reader: Reader) -> tuple[str, list[Fact]]:
+def answer_from_gold_pages(
+    question: Question, document: Document, reader: Reader
+) -> tuple[str, Sequence[Fact], Rounds]:
     """Plans, reads the gold pages at once, answers."""
     pages = document.layout([p for p in question.gold_pages if p <= len(document)][:12])
     plan = reader.plan(question.question, document.outline)
     task = ReadTask(question.question, plan, list(pages.values()), (), (), document.outline)
     facts = _facts(reader.read(task).drafts, 1, 1)
-    return reader.answer(question.question, plan, facts).text, facts
+    return reader.answer(question.question, plan, facts).text, facts, [list(pages)]
 
 
-Answer = Callable[[Question], tuple[str, Sequence[Fact]]]
+Answer = Callable[[Question], tuple[str, Sequence[Fact], Rounds]]
 
 
 @contextmanager
@@ -143,9 +148,9 @@ def _agent(path: Path) -> Iterator[Answer]:
 
     with open_asker(path, load_config("cpu")) as asker:
 
-        def ask(question: Question) -> tuple[str, Sequence[Fact]]:
+        def ask(question: Question) -> tuple[str, Sequence[Fact], Rounds]:
             trajectory = asker.ask(question.question)
-            return trajectory.answer, trajectory.facts
+            return trajectory.answer, trajectory.facts, [r.read for r in trajectory.rounds]
 
         yield ask
 
@@ -162,12 +167,16 @@ def _run(questions: list[Question], benchmark: str, setting: str) -> Iterator[Ro
             with SETTINGS[setting](path) as answer:
                 for question in asked:
                     started = time.perf_counter()
-                    prediction, facts = answer(question)
+                    prediction, facts, read = answer(question)
                     seconds = time.perf_counter() - started
                     score = _score(benchmark, question, prediction)
-                    yield _row(question, prediction, score, seconds, facts)
+                    yield replace(_row(question, prediction, score, seconds, facts), read=_tuples(read))
         except InputError as error:
             sys.stderr.write(f"{path.name}: {error}\n")
+
+
+def _tuples(read: Rounds) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(pages) for pages in read)
 
 
 def _row(question: Question, prediction: str, score: float, seconds: float, facts: Sequence[Fact]) -> Row:
@@ -246,6 +255,7 @@ def read_rows(path: Path) -> list[Row]:
     rows = []
     for line in path.read_text(encoding="utf-8").splitlines():
         raw: dict[str, Any] = json.loads(line)
+        raw["read"] = _tuples(raw.get("read", ()))
         raw["facts"] = tuple(_fact(f) for f in raw["facts"])
         rows.append(Row(**raw))
     return rows
