@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from indexes.cache import write_atomic
 from indexes.encoders.protocol import PageEmbedding
 
-FORMAT = 2
+FORMAT = 3
 FULL = np.float32(65535)
 MANIFEST = "manifest.json"
 PROJECTION = "projection.npy"
@@ -32,12 +32,17 @@ class IndexSettings:
     """How vectors are kept.
 
     Attributes:
-        dim: the multi-vectors are projected to this many dimensions, if they have more.
-        bits: 8 or 16 a dimension of a multi-vector; pooled vectors always have 16 and all their dimensions.
+        dim: multi-vectors are projected to this many dimensions, if they have more.
+        bits: 4, 8 or 16 a dimension of a multi-vector; None: 8 up to 192 dimensions, else 4, so that a
+            vector takes at most 192 bytes. Pooled vectors always have 16 and all their dimensions.
     """
 
-    dim: int = 128
-    bits: int = 8
+    dim: int = 384
+    bits: int | None = None
+
+    def bits_for(self, dim: int) -> int:
+        """How many bits a dimension of vectors of so many dimensions has."""
+        return self.bits or (8 if min(dim, self.dim) <= 192 else 4)
 
 
 class MismatchError(Exception):
@@ -107,11 +112,14 @@ def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mappin
     settings = IndexSettings(**about["settings"])
     counts: dict[str, int] = {}
     for kind in KINDS:
+        full = next(parts()).arrays[kind].shape[1]
+        bits = settings.bits_for(full) if kind == "vectors" else 16
         projection = None
-        if kind == "vectors" and settings.dim < next(parts()).arrays[kind].shape[1]:
-            projection = projection_of((part.arrays[kind] for part in parts()), settings.dim)
+        # Four bits need it too: along principal axes the vectors fill the ranges that the bits divide.
+        if kind == "vectors" and (settings.dim < full or bits == 4):
+            projection = projection_of((part.arrays[kind] for part in parts()), min(full, settings.dim))
             np.save(folder / PROJECTION, projection, allow_pickle=False)
-        index = _empty_index(parts, kind, settings.bits, projection)
+        index = _empty_index(parts, kind, bits, projection)
         boxes: list[NDArray[np.uint16]] = []
         sizes: list[NDArray[np.int64]] = []
         for part in parts():
@@ -133,10 +141,12 @@ def _empty_index(
 ) -> Any:
     import faiss
 
+    quantizer = faiss.ScalarQuantizer
+    types = {4: quantizer.QT_4bit, 8: quantizer.QT_8bit, 16: quantizer.QT_fp16}
     dim = next(parts()).arrays[kind].shape[1] if projection is None else len(projection)
-    if kind == "pooled" or bits == 16:
-        return faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
-    index: Any = faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT)
+    index: Any = faiss.IndexScalarQuantizer(dim, types[bits], faiss.METRIC_INNER_PRODUCT)
+    if bits == 16:
+        return index
     # The quantizer learns each dimension's range: two rows tell it, whatever the document's length.
     low, high = np.full(dim, 1, np.float32), np.full(dim, -1, np.float32)
     for part in parts():

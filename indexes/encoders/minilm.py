@@ -1,8 +1,8 @@
 """The `minilm` encoder: all-MiniLM-L6-v2 by late interaction over words, on the CPU, offline.
 
-Every word of a page gets a contextual vector (the mean of its sub-tokens' last hidden states,
-L2-normalized) from the window of text that it stands in, and every window gets a pooled one, as in Reimers
-and Gurevych (2019), "Sentence-BERT". A query's token vectors meet the words' by MaxSim (Khattab and
+Every word of a page that tells something gets a contextual vector (the mean of its sub-tokens' last hidden
+states, L2-normalized) from the window of text that it stands in, and every window gets a pooled one, as in
+Reimers and Gurevych (2019), "Sentence-BERT". A query's token vectors meet the words' by MaxSim (Khattab and
 Zaharia, 2020, "ColBERT").
 """
 
@@ -21,12 +21,18 @@ from indexes.errors import InputError
 from indexes.types import Page
 
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+VERSION = 2  # of what is made of the weights' output: windows, context, which words get vectors
 DIM = 384
 SHAPE = BertShape(layers=6, heads=12)
 WORD_TOKENS = 16  # dot leaders and long addresses: what is beyond says nothing more
 QUERY_TOKENS = 254  # the model reads 512 positions, but was trained on at most 256
 BATCH_TOKENS = 2048
 RULES = WindowRules()
+# Words that point at nothing get no vector of their own: they make a third of the index and match anything.
+FUNCTION_WORDS = frozenset(
+    "a an the of in on at to for and or is are was were be been by with from as that this these those it its "
+    "what which who how many much does did do has have had according i".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,16 @@ class _Job:
 
     Attributes:
         ids: its tokens with [CLS], context and [SEP].
-        words: the page's words that get a vector, in order.
+        words: the page's words in it that have tokens, in order.
         starts: where each of those words begins in `ids`; the last one ends before [SEP].
+        kept: those of `words` that get a vector of their own.
     """
 
     page: int
     ids: list[int]
     words: NDArray[np.int64]
     starts: NDArray[np.int64]
+    kept: NDArray[np.bool_]
 
 
 class MiniLM:
@@ -64,7 +72,7 @@ class MiniLM:
         folder = folder or _package_folder()
         path = folder / "model.safetensors"
         check_sha256(path, SHA256)
-        self.revision = f"{SHA256[:16]}-w{RULES.words}"
+        self.revision = f"{SHA256[:16]}-{VERSION}"
         self._session = BertSession(path, SHAPE, threads)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
@@ -72,11 +80,11 @@ class MiniLM:
         self._first, self._last = self._tokenizer.encode("").ids  # [CLS] and [SEP]
 
     def encode_pages(self, pages: Sequence[Page]) -> list[PageEmbedding]:
-        """Embeds pages: a vector for each word, a pooled one for each window, both of `DIM`."""
+        """Embeds pages: a vector for each word that tells something, a pooled one for each window."""
         jobs = [job for number, page in enumerate(pages) for job in self._jobs(number, page)]
         found: list[list[tuple[_Job, Vectors, Vectors]]] = [[] for _ in pages]
         for job, states in self._run(jobs):
-            sums = np.add.reduceat(states[:-1], job.starts, axis=0)
+            sums = np.add.reduceat(states[:-1], job.starts, axis=0)[job.kept]
             pooled = states[job.starts[0] : -1].mean(axis=0)
             found[job.page].append((job, normalized(sums), normalized(pooled)))
         return [_page_embedding(page, parts) for page, parts in zip(pages, found, strict=True)]
@@ -103,12 +111,15 @@ class MiniLM:
         for token, word in zip(encoding.ids, encoding.word_ids, strict=True):
             if word is not None and len(tokens[word]) < WORD_TOKENS:
                 tokens[word].append(token)
+        kept = telling_words(page.words.texts)
         for window in cut_windows(page, [len(t) for t in tokens], RULES):
-            job = self._job(number, window, tokens)
+            job = self._job(number, window, tokens, kept)
             if len(job.words):
                 yield job
 
-    def _job(self, number: int, window: Window, tokens: Sequence[Sequence[int]]) -> _Job:
+    def _job(
+        self, number: int, window: Window, tokens: Sequence[Sequence[int]], kept: NDArray[np.bool_]
+    ) -> _Job:
         ids = [self._first, *(t for a, b in window.context for word in tokens[a:b] for t in word)]
         words: list[int] = []
         starts: list[int] = []
@@ -117,7 +128,8 @@ class MiniLM:
                 words.append(word)
                 starts.append(len(ids))
                 ids.extend(tokens[word])
-        return _Job(number, [*ids, self._last], np.array(words, np.int64), np.array(starts, np.int64))
+        own = np.array(words, np.int64)
+        return _Job(number, [*ids, self._last], own, np.array(starts, np.int64), kept[own])
 
     def _run(self, jobs: Sequence[_Job]) -> Iterator[tuple[_Job, Vectors]]:
         """The last hidden states of each job, `(len(ids), DIM)`, in the order of the jobs."""
@@ -135,6 +147,16 @@ class MiniLM:
         for job, state in zip(jobs, states, strict=True):
             if state is not None:
                 yield job, state
+
+
+def telling_words(texts: Sequence[str]) -> NDArray[np.bool_]:
+    """Which words get a vector of their own: `(n_words,)`.
+
+    Neither function words nor those without a letter or digit, unless the page has no others.
+    """
+    bare = [text.casefold().strip(".,;:()") for text in texts]
+    telling = np.array([any(map(str.isalnum, text)) and text not in FUNCTION_WORDS for text in bare], bool)
+    return telling if telling.any() else np.ones(len(texts), bool)
 
 
 def batches(lengths: Sequence[int], tokens: int) -> list[list[int]]:
@@ -193,5 +215,6 @@ def _page_embedding(page: Page, parts: Sequence[tuple[_Job, Vectors, Vectors]]) 
     boxes = [page.words.boxes[job.words] for job, _, _ in parts]
     around = [np.concatenate([b[:, :2].min(axis=0), b[:, 2:].max(axis=0)]) for b in boxes]
     vectors = np.concatenate([words for _, words, _ in parts])
+    kept = [box[job.kept] for box, (job, _, _) in zip(boxes, parts, strict=True)]
     pooled = np.stack([pooled for _, _, pooled in parts])
-    return PageEmbedding(page.ref, vectors, np.concatenate(boxes), pooled, np.stack(around))
+    return PageEmbedding(page.ref, vectors, np.concatenate(kept), pooled, np.stack(around))

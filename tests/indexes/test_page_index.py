@@ -120,6 +120,20 @@ def test_eight_bits_keep_the_ranking_of_pages_that_differ_by_more_than_their_err
     assert (np.diff(exact[order]) < 2 * error + 1e-6).all()
 
 
+def test_four_bits_after_a_rotation_come_close_to_the_exact_scores() -> None:
+    encoder = PatchEncoder(dim=256)
+    query = encoder.encode_query("one two three four")
+    index = opened(Pictures(40, "four bits"), encoder, IndexSettings())
+    exact = np.array([maxsim_of(encoder, query, page) for page in range(1, 41)])
+    assert np.abs(index.maxsim(query) - exact).max() < 0.15
+    assert np.corrcoef(index.maxsim(query), exact)[0, 1] > 0.99
+
+
+def test_no_vector_takes_more_than_192_bytes_by_default() -> None:
+    settings = IndexSettings()
+    assert [settings.bits_for(dim) for dim in (64, 128, 192, 320, 384, 1024)] == [8, 8, 8, 4, 4, 4]
+
+
 def test_a_projection_keeps_what_lies_in_few_dimensions() -> None:
     encoder = PatchEncoder(dim=64)
     whole = encoder.vectors
