@@ -103,3 +103,58 @@ def test_a_large_block_is_shown_by_its_best_line():
     best = make_retriever(pages).retrieve("Row17", 1)[0]
     assert best.ref.page == 1
     assert all(box.area < 0.15 for box in best.regions)
+
+
+FILING = [
+    make_page(1, ("text", "ACME Corporation annual report. The registrant's securities are listed.")),
+    make_page(
+        2,
+        ("title", "CONSOLIDATED STATEMENTS OF INCOME"),
+        (
+            "table",
+            "Net sales 1,000 900\nCost of sales 600 550\nGross profit 400 350\nOperating income 150 120\n"
+            "Interest expense 10 9\nProvision for income taxes 40 30\nNet income 100 81",
+        ),
+    ),
+    make_page(
+        3,
+        ("title", "CONSOLIDATED BALANCE SHEETS"),
+        (
+            "table",
+            "Cash and cash equivalents 100 90\nInventories 50 40\nTotal current assets 200 180\n"
+            "Total assets 400 380\nAccounts payable 70 60\nTotal current liabilities 120 110\n"
+            "Retained earnings 90 80",
+        ),
+    ),
+    make_page(
+        4,
+        ("title", "CONSOLIDATED STATEMENTS OF CASH FLOWS"),
+        (
+            "table",
+            "Cash flows from operating activities 1 2\nDepreciation and amortization 30 28\n"
+            "Purchases of property, plant and equipment (45) (41)\nDividends paid (20) (19)\n"
+            "Effect of exchange rate changes 1 1\nFinancing activities 3 4",
+        ),
+    ),
+    make_page(5, ("text", "Capital spending is discussed in the letter. Capital matters.")),
+]
+
+
+@pytest.mark.parametrize(
+    ("query", "page", "statement"),
+    [
+        ("What is the FY2022 capital expenditure?", 4, "cash flow statement"),
+        ("What is the quick ratio?", 3, "balance sheet"),
+        ("What are the COGS shown in the P&L statement?", 2, "income statement"),
+    ],
+)
+def test_in_a_filing_analysts_words_lead_to_the_statement(query, page, statement):
+    best = make_retriever(FILING).retrieve(query, 1)[0]
+    assert best.ref.page == page
+    assert f"statement: {statement}" in best.matched
+
+
+def test_the_vocabulary_is_silent_where_there_are_no_statements():
+    evidence = make_retriever(texts_to_pages(*TEXTS)).evidence("What is the capex of the turbines?")
+    assert "statements" not in evidence.signals
+    assert not any(name.startswith("vocabulary") for name in evidence.signals)

@@ -88,8 +88,8 @@ def test_a_page_number_means_the_label_first_and_the_physical_page_second():
     pages = [
         make_page(i, ("text", "x"), label=label) for i, label in enumerate([None, "i", "1", "2", "3"], 1)
     ]
-    assert found(pages, "on page 2") == [(4, 1.0, "page 2"), (2, 0.5, "page 2")]
-    assert found(pages, "on slide 2") == [(2, 1.0, "slide 2"), (4, 0.5, "slide 2")]
+    assert found(pages, "on page 2") == [(4, 1.0, "page 2"), (2, 0.9, "page 2")]
+    assert found(pages, "on slide 2") == [(2, 1.0, "slide 2"), (4, 0.9, "slide 2")]
     assert found(pages, "on page i,") == []
     assert found(pages, "on the first page") == [(1, 1.0, "first page")]
     assert found(pages, "on page 5") == [(5, 1.0, "page 5")]
