@@ -420,3 +420,17 @@ def test_torchvision_is_importable_whatever_its_build_and_importing_sets_up_no_l
     assert torchvision.__version__ == torchvision_version()
     needed = torch.version.cuda is None and "+cu" in torchvision_version()
     assert make_torchvision_importable() is make_torchvision_importable() is needed
+
+
+def test_the_command_writes_a_checkpoint_and_an_adapter_and_overwrites_nothing(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from eval.random_checkpoint import main
+
+    model, over = tmp_path / "model", tmp_path / "over"
+    assert main([str(model), "--family", "qwen3_vl", "--adapter", str(over)]) == 0
+    assert capfd.readouterr().err == ""
+    for folder in (model, over):
+        assert load_model(str(folder), device="cpu").dim == 320
+    with pytest.raises(InputError, match="not empty"):
+        main([str(model)])
