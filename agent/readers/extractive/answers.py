@@ -267,7 +267,7 @@ def _number_cell(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attem
             continue
         for value in values(fact, analysis):
             like_year = 1900 <= value.value <= 2099 and "," not in value.shown
-            if value.value == int(value.value) and not value.percent and not like_year:
+            if value.value == int(value.value) >= 0 and not value.percent and not like_year:
                 kind = "count cell" if row_of(fact) else "count number"
                 return Attempt(str(int(value.value)), kind, (fact,), "stated in the fact")
     return None
@@ -350,16 +350,26 @@ def _year(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | No
     return None
 
 
+def _page(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
+    """`On what page ...`: the page of the best fact."""
+    if not re.search(r"\b(?:which|what) (?:page|slide)(?: number)?\b", fold(analysis.text)):
+        return None
+    best = next((f for f in ordered(facts) if f.regions), None)
+    if best is None:
+        return None
+    return Attempt(str(best.regions[0].ref.page), "page", (best,), "the page of the fact")
+
+
 def _span(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     return span(analysis, facts)
 
 
 _BY_TYPE: dict[str, tuple[Answerer, ...]] = {
-    "number": (_year, _formula, _number),
+    "number": (_page, _year, _formula, _number),
     "difference": (_formula, _combined, _number),
     "count": (_counted, _stated_count, _named_list, _list_count, _number_cell),
     "list": (_several_numbers, _listed, _span),
     "comparison": (_compared,),
     "yes_no": (_yes_no,),
-    "span": (_year, _winner, _span),
+    "span": (_page, _year, _winner, _span),
 }

@@ -56,17 +56,17 @@ class Candidate:
             start, end = (self.unit.start, self.unit.end) if self.unit else (0, 0)
             ranges: tuple[tuple[int, int], ...] = ((start, end),)
         else:
-            start, end = self.row.start, self.row.end
             heads = {where for cell in self.cells for where in cell.header_words}
-            ranges = ((start, end), *sorted(heads))
-        quote = " ".join(page.words.texts[start:end])
+            ranges = (*self.row.ranges, *sorted(heads))
+        own = self.row.ranges if self.row else ranges
+        quote = " ".join(" ".join(page.words.texts[start:end]) for start, end in own)
         return FactDraft(page.ref, self.text, quote, round(self.score, 4), part, ranges)
 
 
 def view(page: Page) -> PageView:
     """Takes a page apart."""
     page_rows = tuple(rows(page))
-    told = {(row.end) for row in page_rows}
+    told = {end for row in page_rows for _, end in row.ranges}
     page_units = tuple(u for u in units(page) if u.kind != "line" or u.end not in told)
     labels = " | ".join(fold(r.label) for r in page_rows)
     return PageView(
@@ -175,7 +175,7 @@ def part_candidates(
     for seen in views:
         near = _page_factor(seen.page, analysis)
         found += _unit_candidates(seen, weights, numeric, near)
-        found += _row_candidates(seen, weights, analysis, years(part) or analysis.years, near)
+        found += _row_candidates(seen, weights, analysis, part, near)
     found.sort(
         key=lambda c: (
             -c.score,
@@ -215,8 +215,9 @@ def _unit_candidates(seen: PageView, weights: Weights, numeric: bool, near: floa
 
 
 def _row_candidates(
-    seen: PageView, weights: Weights, analysis: Analysis, asked_years: Sequence[int], near: float
+    seen: PageView, weights: Weights, analysis: Analysis, part: str, near: float
 ) -> list[Candidate]:
+    asked_years, ids = years(part) or analysis.years, _asked_numbers(part)
     found = []
     for row, own in zip(seen.rows, seen.row_stems, strict=True):
         base = [(1.0, own), (0.8, stem_set(row.section)), (0.65, stem_set(row.title)), (0.3, seen.top)]
@@ -231,11 +232,30 @@ def _row_candidates(
         if not scored:
             continue
         scored.sort(key=lambda s: (-s[0], s[1]))
+        numbered = _label_number(row.label)
+        if ids and numbered:
+            scored[0] = (scored[0][0] + 0.35 if numbered in ids else 0.5 * scored[0][0], *scored[0][1:])
         extra = len(own - set(weights.of)) / max(len(own), 1)
         score = near * scored[0][0] * (1.0 - 0.2 * extra)
         if score:
             found.append(Candidate(seen, score, row=row, cells=tuple(s[2] for s in scored[:4])))
     return found
+
+
+def _asked_numbers(part: str) -> frozenset[str]:
+    """The numbers by which a part names rows: `rank 19`, `error 88 and 188`."""
+    found: set[str] = set()
+    for match in re.finditer(
+        r"\b(?:rank(?:ed|s)?|numbers?|no\.?|errors?|items?|codes?)\s+#?(\d+)(?:\s+(?:and|or)\s+(\d+))?",
+        fold(part),
+    ):
+        found |= {group for group in match.groups() if group}
+    return frozenset(found)
+
+
+def _label_number(label: str) -> str:
+    match = re.match(r"(?:\D* )?(\d{1,4})[.)]?\s+\D", label)
+    return match.group(1) if match else ""
 
 
 def _refined(found: list[Candidate], part: str, encoder: Encoder) -> list[Candidate]:

@@ -109,7 +109,12 @@ def _form(folded: str, text: str) -> str:
 def _is_yes_no(text: str) -> bool:
     last = re.split(r"[.?!]\s+(?=\w)|,\s+(?=(?:do|does|did|is|are|was|were|has|have) )", text)[-1]
     starts = re.match(r"\s*(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|should)\b", text)
-    return bool(starts or re.match(r"\s*(?:do|does|did|is|are|was|were|has|have)\b", last))
+    claim = text.rstrip().endswith(".") and not re.search(
+        r"\b(?:what|which|who|whose|whom|when|where|why|how)\b|^(?:please |list|give|tell|name|repeat|write|describe|explain|find|"
+        r"identify|compute|calculate)",
+        text.strip(),
+    )
+    return bool(claim or starts or re.match(r"\s*(?:do|does|did|is|are|was|were|has|have)\b", last))
 
 
 def _asked(folded: str) -> str:
@@ -146,8 +151,14 @@ def _answer_type(
     if re.search(r"\bhow many\b|\bnumber of\b|\bhow (?:steps|pages)\b", text):
         return "number" if re.search(r"how many (?:percent|million|billion|thousand)", text) else "count"
     if re.search(
+        r"\b(?:which|who|what) (?!percent|proportion|rate|amount|number|is |are |was |were )[\w' -]{2,40}? (?:has|have|had|is|are|was|were|accounts?) "
+        r"(?:the |an? )?(?:\w+ )?(?:highest|lowest|largest|smallest|most|least|biggest|greatest|best|worst)",
+        text,
+    ):
+        return "span"
+    if re.search(
         r"how much\b|\bpercent(?:age)?\b|%|\bproportion\b|\bwhat (?:amount|value|number|rate)\b|"
-        r"\bwhat (?:is|was|were|are) (?:the )?(?:\w+ ){0,2}(?:quantity|amount|percentage|ratio|price|cost|rate|size|score|accuracy|"
+        r"\bwhat (?:is|was) (?:the )?(?:(?!of |name |title |type |kind )\w+ ){0,2}(?:quantity|amount|percentage|ratio|price|cost|rate|size|score|accuracy|"
         r"performance|population)\b",
         text,
     ):

@@ -55,7 +55,20 @@ def units(page: Page) -> list[Unit]:
         if len(found) > MAX_UNITS:
             return found[:MAX_UNITS]
     found += _bare_lines(page, covered, len(page.words), title)
-    return found[:MAX_UNITS]
+    return _announced(page, found)[:MAX_UNITS]
+
+
+def _announced(page: Page, found: list[Unit]) -> list[Unit]:
+    """Joins a short unit that ends with a colon and the one after it: `Produced by:` and who."""
+    joined: list[Unit] = []
+    for unit in found:
+        last = joined[-1] if joined else None
+        if last and last.text.endswith(":") and last.end == unit.start and len(last.text.split()) <= 6:
+            text = " ".join(page.words.texts[last.start : unit.end])
+            joined[-1] = Unit(text, "sentence", last.start, unit.end, last.title, unit.block)
+        else:
+            joined.append(unit)
+    return joined
 
 
 def _bare_lines(page: Page, start: int, end: int, title: str) -> list[Unit]:

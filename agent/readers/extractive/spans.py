@@ -46,6 +46,10 @@ _TYPED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
 _NAME = re.compile(
     r"(?:[A-Z][\w'’&.-]*|[A-Z]{2,})(?:\s+(?:(?:of|and|for|the|de|van|von|&)\s+)?[A-Z][\w'’&.-]*)*"
 )
+_FIRM = re.compile(
+    r"\b(?:Inc|Corp|Corporation|LLC|L\.?P|Ltd|Company|Co|PLC|Party|Association|Foundation|Bank)\b",
+    re.IGNORECASE,
+)
 _FORMATS = (
     "%B %d, %Y",
     "%B %d %Y",
@@ -157,6 +161,9 @@ def _named(facts: Sequence[Fact], analysis: Analysis) -> tuple[str, Fact] | None
             if len(words) == 1 and match.start() == 0:
                 continue
             names.append(_without(text, asked))
+        firms = [n for n in names if _FIRM.search(n)]
+        if firms and re.search(r"\bcompan|\borgani[sz]ation|\bfirm\b|\bcorporation", fold(analysis.text)):
+            return firms[0], fact
         if names:
             return max(names[:4], key=lambda n: len(n.split())), fact
     return None

@@ -5,6 +5,7 @@ layout's blocks add titles and captions.
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from agent.readers.extractive.text import SCALES, fold, last_year, numbers
@@ -53,7 +54,18 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: its label, the label-only line it stands under, its cells, its words `start` to `end`."""
+    """A row of numbers.
+
+    Attributes:
+        label: the words before its numbers.
+        section: the label-only line it stands under, or empty.
+        start: its first word on the page.
+        end: the word after its last.
+        title: the title, caption or introducing sentence of its table.
+        scale: the factor that its table's numbers are printed in.
+        line: its place among the page's lines.
+        aside: the words of its label where they stand apart from `start` to `end`.
+    """
 
     label: str
     section: str
@@ -64,6 +76,12 @@ class Row:
     scale: float
     currency: str
     line: int
+    aside: tuple[int, int] | None = None
+
+    @property
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """The row's words as ranges: label first."""
+        return (self.aside, (self.start, self.end)) if self.aside else ((self.start, self.end),)
 
 
 @dataclass(slots=True)
@@ -73,7 +91,8 @@ class _Line:
     words: tuple[str, ...]
     values: list[tuple[int, int]]  # ranges of words
     label_end: int  # the word after the label's last
-    kind: str  # row, header, text, prose
+    kind: str  # row, header, text, prose, taken (its words are the label of a row beside it)
+    aside: tuple[int, int] | None = None  # the label, where it is a line of its own at the same height
 
 
 def is_value(word: str) -> bool:
@@ -177,6 +196,7 @@ def rows(page: Page) -> list[Row]:
     for line in lines:
         if line.kind == "row" and any(a <= line.start and line.end <= b for a, b in running):
             line.kind = "prose"
+    _join_labels(page, lines)
     titles = _titles(page)
     leads = _leads(page)
     titled = {i for start, end, _ in titles for i in range(start, end)}
@@ -202,8 +222,34 @@ def rows(page: Page) -> list[Row]:
         cells = tuple(_cell(page, columns, number, value) for value in line.values)
         own = "" if section and label.startswith(section) else section
         title = _lead_of(leads, line.start) or _title_of(titles, line.start)
-        found.append(Row(label, own, cells, start, line.end, title, scale or 1.0, currency, number))
+        found.append(
+            Row(label, own, cells, start, line.end, title, scale or 1.0, currency, number, line.aside)
+        )
     return found
+
+
+def _join_labels(page: Page, lines: list[_Line]) -> None:
+    """Gives numbers that stand alone the label at their height on the left: some tables are stored by columns."""
+    boxes = page.words.boxes
+    middles = {i: float(boxes[line.start, 1] + boxes[line.start, 3]) / 2 for i, line in enumerate(lines)}
+    labels = [i for i, line in enumerate(lines) if line.kind == "text" and len(line.words) <= 14]
+    labels.sort(key=lambda i: middles[i])
+    heights = [middles[i] for i in labels]
+    for i, line in enumerate(lines):
+        if line.kind != "row" or line.label_end > line.start:
+            continue
+        height = float(boxes[line.start, 3] - boxes[line.start, 1])
+        near = labels[
+            bisect_left(heights, middles[i] - 0.5 * height) : bisect_right(heights, middles[i] + 0.5 * height)
+        ]
+        left = float(boxes[line.start, 0])
+        beside = [
+            j for j in near if lines[j].kind == "text" and float(boxes[lines[j].end - 1, 2]) <= left + 0.005
+        ]
+        if beside:
+            chosen = max(beside, key=lambda j: float(boxes[lines[j].end - 1, 2]))
+            line.aside = (lines[chosen].start, lines[chosen].end)
+            lines[chosen].kind = "taken"
 
 
 def _is_section(line: _Line, header_words: set[int]) -> bool:
@@ -286,6 +332,8 @@ def _label(page: Page, lines: list[_Line], number: int) -> tuple[str, int]:
     """The words before a row's values; a label broken over lines is joined from the line above."""
     line = lines[number]
     texts = page.words.texts
+    if line.aside:
+        return " ".join(texts[line.aside[0] : line.aside[1]]), line.start
     words = [w for w in texts[line.start : line.label_end] if not re.fullmatch(r"[.·…$—–-]+|\(", w)]
     start = line.start
     label = " ".join(words)
