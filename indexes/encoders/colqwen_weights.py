@@ -63,7 +63,7 @@ def load_model(name: str, *, base: str | None = None, device: str | None = None)
     family = family_of(under.config, f"model {under.name!r}")
     where, dtype = choose_device(device)
     adapter = None if checkpoint is under else _adapter_tensors(checkpoint)
-    provided = set() if adapter is None else {_renamed(key, family) for key in adapter if "lora_" not in key}
+    provided = set() if adapter is None else {renamed(key, family) for key in adapter if "lora_" not in key}
     with quiet_libraries():
         model = _load_merged(under, family, dtype, provided)
         if adapter is not None:
@@ -201,7 +201,7 @@ def _add_adapter(model: Any, adapter: Checkpoint, family: Family, tensors: Mappi
         ) from error
     places = {_plain(name): values for name, values in model.named_parameters()}
     wanted = {_plain(name) for name, _ in model.named_parameters() if _of_adapter(name)}
-    given = {_plain(_renamed(name, family)): values for name, values in tensors.items()}
+    given = {_plain(renamed(name, family)): values for name, values in tensors.items()}
     shared = given.keys() & places.keys()
     shapes = {key: (tuple(given[key].shape), tuple(places[key].shape)) for key in shared}
     _refuse(
@@ -225,7 +225,7 @@ def _plain(name: str) -> str:
     return name.removesuffix(".weight") if ".lora_" in name else name
 
 
-def _renamed(name: str, family: Family) -> str:
+def renamed(name: str, family: Family) -> str:
     """The name in today's model of a weight in an adapter's file, which may use those of an earlier one."""
     name = name.removeprefix(PEFT_PREFIX)
     kind = getattr(import_colpali(), family.model)

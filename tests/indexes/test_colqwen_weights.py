@@ -14,7 +14,7 @@ from eval.random_checkpoint import write_adapter
 from indexes.encoders import checkpoints
 from indexes.encoders.colqwen import ColQwenSettings, load_colqwen
 from indexes.encoders.colqwen_models import FAMILIES, import_colpali
-from indexes.encoders.colqwen_weights import load_model
+from indexes.encoders.colqwen_weights import load_model, renamed
 from indexes.encoders.devices import choose_device
 from indexes.encoders.quiet import quiet_libraries
 from indexes.encoders.torchvision_shim import make_torchvision_importable, torchvision_version
@@ -218,6 +218,66 @@ def test_an_adapter_with_the_names_of_an_earlier_release_is_the_same_model(tmp_p
     old, new = (load_model(str(path), device="cpu").model for path in (folder, adapter("qwen2_vl")))
     for (name, values), (_, expected) in zip(old.named_parameters(), new.named_parameters(), strict=True):
         assert (values == expected).all(), name
+
+
+@pytest.mark.parametrize("family", ["qwen2_vl", "qwen2_5_vl"])
+def test_a_checkpoint_in_the_layout_of_an_earlier_release_is_the_same_model(
+    family: str, tmp_path: Path
+) -> None:
+    import torch
+
+    def old_names(tensors: dict[str, Any]) -> None:
+        for key in [key for key in tensors if key.startswith("language_model.")]:
+            tensors[key.replace("language_model.", "model.", 1)] = tensors.pop(key)
+
+    folder = edit_tensors(copy_of(merged(family), tmp_path / "x"), old_names)
+    config = json.loads((folder / "config.json").read_text())
+    text = config.pop("text_config")
+    rope = text.pop("rope_parameters")
+    flat = {**{key: value for key, value in text.items() if key != "model_type"}, **config}
+    flat["rope_theta"] = rope["rope_theta"]
+    flat["rope_scaling"] = {"type": "mrope", "mrope_section": rope["mrope_section"]}
+    (folder / "config.json").write_text(json.dumps(flat))
+    old, new = load_model(str(folder), device="cpu"), load_model(str(merged(family)), device="cpu")
+    batch = new.processor.process_images([picture(100, 120, 0)])
+    with torch.no_grad():
+        assert (old.model(**batch) == new.model(**batch)).all()
+
+
+@pytest.mark.parametrize("size", [{"max_pixels": 602112, "min_pixels": 3136}, {}])
+def test_the_visual_tokens_are_limited_whatever_an_earlier_processor_says(
+    size: dict[str, int], tmp_path: Path
+) -> None:
+    folder = copy_of(merged("qwen2_5_vl"), tmp_path / "x")
+    (folder / "processor_config.json").unlink()
+    about = {
+        "image_processor_type": "Qwen2VLImageProcessor",
+        "processor_class": "ColQwen2_5_Processor",
+        "patch_size": 14,
+        "merge_size": 2,
+        "temporal_patch_size": 2,
+        "max_pixels": 12845056,
+        "min_pixels": 3136,
+        **({"size": size} if size else {}),
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(about))
+    encoder = load_colqwen(str(folder), device="cpu", settings=ColQwenSettings(max_num_visual_tokens=256))
+    assert encoder.encode_images(refs(1), [picture(1224, 1584, 0)])[0].vectors.shape == (14 * 18, 128)
+
+
+@pytest.mark.parametrize(
+    "family, old, new",
+    [
+        ("qwen2_vl", "model.layers.0.x", "language_model.layers.0.x"),
+        ("qwen2_vl", "visual.blocks.0.x", "visual.blocks.0.x"),
+        ("qwen3_vl", "model.language_model.layers.0.x", "language_model.layers.0.x"),
+        ("paligemma", "model.language_model.model.layers.0.x", "model.model.language_model.layers.0.x"),
+        ("paligemma", "model.model.language_model.layers.0.x", "model.model.language_model.layers.0.x"),
+        ("idefics3", "model.text_model.layers.0.x", "model.text_model.layers.0.x"),
+    ],
+)
+def test_names_in_adapters_of_earlier_releases_are_those_of_today(family: str, old: str, new: str) -> None:
+    assert renamed(f"base_model.model.{old}", FAMILIES[family]) == new
 
 
 def test_the_base_of_an_adapter_is_found_beside_it(tmp_path: Path) -> None:
