@@ -104,8 +104,9 @@ def document_stats(sizes: Counter[float], edges: Iterable[Sequence[str]]) -> Doc
     for found in edges:
         pages += 1
         seen.update(set(found))
-    enough = max(2, min(4, pages // 3))
-    return DocStats(body, frozenset(text for text, count in seen.items() if count >= enough))
+    enough = max(3.0, 0.05 * pages)
+    running = {text for text, count in seen.items() if count >= enough and sum(map(str.isalpha, text)) >= 3}
+    return DocStats(body, frozenset(running))
 
 
 def build_blocks(raw: RawPage, stats: DocStats) -> tuple[LayoutBlock, ...]:
@@ -192,7 +193,9 @@ def _is_running(line: Line, stats: DocStats) -> bool:
     lone_number = bool(
         re.fullmatch(r"[\s\-–—|]*(?:page\s*)?(?:\d{1,4}|[ivxl]{1,6})[\s\-–—|]*", line.text, re.IGNORECASE)
     )
-    return lone_number or (line.size < 1.3 * stats.body and signature(line.text) in stats.running)
+    if lone_number or line.tabular or line.size >= 1.3 * stats.body:
+        return lone_number
+    return signature(line.text) in stats.running
 
 
 def _is_title(line: Line, stats: DocStats) -> bool:

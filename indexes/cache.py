@@ -78,6 +78,18 @@ def write_atomic(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def write_new(path: Path, data: bytes) -> None:
+    """Writes a file that nobody else knows of yet, such as one in a `scratch_dir`.
+
+    Raises:
+        InputError: the disk is full or the folder cannot be written.
+    """
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
 @contextlib.contextmanager
 def scratch_dir(beside: Path) -> Iterator[Path]:
     """A new empty folder in the same place as `beside`, removed at the end unless it was published."""

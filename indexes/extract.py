@@ -39,7 +39,7 @@ def _pdf_page(page: Any, number: int) -> RawPage:
         return _replace(
             RawPage.empty(number, size), images=images, needs_ocr=bool(len(images)) or _drawn(page)
         )
-    fonts, symbols = _fonts(text_page)
+    fonts, symbols = _fonts(text_page, page.rotation in (90, 270))
     boxes = _as_seen(np.asarray([word[:4] for word in found], np.float64), page)
     inside = ((boxes[:, :2] + boxes[:, 2:]) / 2 > 0).all(1) & ((boxes[:, :2] + boxes[:, 2:]) / 2 < size).all(
         1
@@ -94,6 +94,7 @@ def _shown(word: tuple[Any, ...], symbols: dict[tuple[int, int], list[tuple[floa
 
 def _fonts(
     text_page: Any,
+    turned: bool,
 ) -> tuple[dict[tuple[int, int], tuple[float, bool, bool]], dict[tuple[int, int], list[tuple[float, float]]]]:
     """Of every (block, line): its longest span's size, whether all is bold, whether it runs horizontally.
 
@@ -101,13 +102,14 @@ def _fonts(
     """
     fonts: dict[tuple[int, int], tuple[float, bool, bool]] = {}
     symbols: dict[tuple[int, int], list[tuple[float, float]]] = {}
+    across = 0 if turned else 1
     for block in text_page.extractDICT()["blocks"]:
         for at, line in enumerate(block.get("lines", ())):
             spans = [span for span in line["spans"] if span["text"].strip()]
             if spans:
                 longest = max(spans, key=lambda span: len(span["text"]))
                 bold = all(span["flags"] & 16 or _BOLD.search(span["font"]) for span in spans)
-                fonts[(block["number"], at)] = (float(longest["size"]), bold, abs(line["dir"][1]) < 0.1)
+                fonts[(block["number"], at)] = (float(longest["size"]), bold, abs(line["dir"][across]) < 0.1)
                 for span in spans:
                     if _SYMBOLS.search(span["font"]) and span["text"].strip().isascii():
                         symbols.setdefault((block["number"], at), []).append(

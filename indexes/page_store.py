@@ -2,6 +2,7 @@
 
 import io
 import json
+import zipfile
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from indexes.errors import InputError
 from indexes.types import BBox, LayoutBlock, Page, PageRef, TableCell, Words
 
 _SCALE = 65535  # boxes are kept as 16-bit fractions of the page: 0.01 points on a letter page
@@ -127,11 +129,20 @@ class PageStore:
         """One page, 1-based."""
         at, place = divmod(number - 1, self.batch)
         if at not in self._recent:
-            self._recent[at] = load_pages((self.folder / batch_name(at)).read_bytes(), self.doc_id)
+            self._recent[at] = self._load(at)
             while len(self._recent) > self.KEPT:
                 self._recent.popitem(last=False)
         self._recent.move_to_end(at)
         return self._recent[at][place]
+
+    def _load(self, at: int) -> list[Page]:
+        file = self.folder / batch_name(at)
+        try:
+            return load_pages(file.read_bytes(), self.doc_id)
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise InputError(
+                f"cache entry {file}: damaged or gone; remove {self.folder} and try again"
+            ) from error
 
 
 def _blob(text: str) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from indexes import raw
 from indexes.blocks import DocStats, Line, build_blocks, document_stats, edge_lines, page_lines, signature
-from indexes.cache import publish_dir, scratch_dir, write_atomic
+from indexes.cache import publish_dir, scratch_dir, write_atomic, write_new
 from indexes.labels import choose_labels, printed_candidates
 from indexes.ocr_page import page_from_lines
 from indexes.page_store import batch_name, dump_pages
@@ -77,7 +77,7 @@ def _extract(job: Job, pool: WorkerPool, folder: Path, failed: dict[int, str]) -
             pages = reply.task["pages"]
             data = reply.data if reply.status == "done" else _one_by_one(job, pool, reply, failed)
             failed.update({int(page): why for page, why in reply.value.get("failed", {}).items()})
-            (folder / _raw_name((pages[0] - 1) // BATCH)).write_bytes(data)
+            write_new(folder / _raw_name((pages[0] - 1) // BATCH), data)
             progress.update(len(pages))
 
 
@@ -97,7 +97,7 @@ def _ocr(job: Job, pool: WorkerPool, folder: Path, failed: dict[int, str]) -> No
     for at, batch in enumerate(_raw_pages(job, folder)):
         if any(page.needs_ocr for page in batch):
             pages = [_with_ocr(page, files.get(page.number)) for page in batch]
-            (folder / _raw_name(at)).write_bytes(raw.dump(pages))
+            write_new(folder / _raw_name(at), raw.dump(pages))
     if missing:
         pool.close()  # the OCR's models need not stay in memory
 
@@ -115,7 +115,7 @@ def _task(job: Job, operation: str, **more: Any) -> dict[str, Any]:
 def _one_by_one(job: Job, pool: WorkerPool, reply: Reply, failed: dict[int, str]) -> bytes:
     """A batch whose worker died, page by page, so that only the page at fault is lost."""
     pages: list[RawPage] = []
-    single = WorkerPool(1, pool.timeout)
+    single = WorkerPool(1, pool.timeout, pool.module)
     try:
         for number in reply.task["pages"]:
             again = single.call(_task(job, "extract", pages=[number]))
@@ -167,5 +167,5 @@ def _finish(job: Job, folder: Path, stats: DocStats, labels: list[str | None]) -
             )
             for page in batch
         ]
-        (folder / batch_name(at)).write_bytes(dump_pages(pages))
+        write_new(folder / batch_name(at), dump_pages(pages))
         (folder / _raw_name(at)).unlink()

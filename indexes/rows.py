@@ -50,8 +50,9 @@ def arrange(
         [upright[m] for m in region] for region in columns([fragments[i] for i in upright], stored_order)
     ]
     rows: list[Indices] = [row for region in regions for row in _rows(fragments, region)]
-    if stored_order and _is_sane(fragments, rows):
-        rows = _by_storage(fragments, rows, {m: at for at, region in enumerate(regions) for m in region})
+    region_of = {m: at for at, region in enumerate(regions) for m in region}
+    if stored_order and _is_sane(fragments, rows, region_of):
+        rows = _by_storage(fragments, rows, region_of)
     rows.extend([i] for i in range(len(starts)) if not level[starts[i]])
     return _gather(rows, starts, ends, keys[starts, 0].tolist(), fragments)
 
@@ -120,9 +121,12 @@ def _ends_in_place(fragments: Sequence[Fragment], rows: list[Indices]) -> list[I
     return rows
 
 
-def _is_sane(fragments: Sequence[Fragment], rows: Sequence[Indices]) -> bool:
-    """True where the order of storage runs down each column: few lines follow one that stands below them."""
+def _is_sane(fragments: Sequence[Fragment], rows: Sequence[Indices], region_of: dict[int, int]) -> bool:
+    """True where storage runs down one column after the other: few lines go back up or across."""
     stored = sorted(rows, key=min)
+    across = sum(region_of[a[0]] != region_of[b[0]] for a, b in zip(stored, stored[1:], strict=False))
+    if across > max(6, 3 * len(set(region_of.values()))):
+        return False
     back = 0
     for before, after in zip(stored, stored[1:], strict=False):
         a, b = fragments[before[0]], fragments[after[0]]

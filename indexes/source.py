@@ -16,6 +16,7 @@ from typing import Any
 from indexes.errors import InputError
 
 MAX_PIXELS = 40_000_000  # of a rendered page
+MAX_LAYOUT = 2500.0  # points of the longer side of a page that the layout model is shown
 MAX_IMAGE_PIXELS = 120_000_000  # of a page image before it is decoded
 
 
@@ -115,9 +116,16 @@ class PdfSource:
         if ocr_file:
             size = float(page.rect.width), float(page.rect.height)
             return _page_of(self.render(number, 144), size, ocr_file)
-        if not page.rotation:
+        longest = max(page.rect.width, page.rect.height)
+        if not page.rotation and longest <= MAX_LAYOUT:
             return page
         copy = mupdf().open()
+        if longest > MAX_LAYOUT:  # the model sees a page at 72 DPI, whatever its size
+            small = copy.new_page(
+                width=page.rect.width * MAX_LAYOUT / longest, height=page.rect.height * MAX_LAYOUT / longest
+            )
+            small.show_pdf_page(small.rect, self.doc, number - 1, rotate=-page.rotation)
+            return small
         copy.insert_pdf(self.doc, from_page=number - 1, to_page=number - 1)
         copy[0].remove_rotation()
         return copy[0]

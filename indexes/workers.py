@@ -68,11 +68,11 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
 class _Worker:
     """One process and the task it is at."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str) -> None:
         package_root = str(Path(__file__).resolve().parents[1])
         paths = [package_root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "indexes.worker"],
+            [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
@@ -131,11 +131,12 @@ class WorkerPool:
     Args:
         size: workers at most.
         timeout: seconds after which a task's worker is killed and the task counts as crashed.
+        module: what a worker runs.
     """
 
-    def __init__(self, size: int = 2, timeout: float = 300.0) -> None:
+    def __init__(self, size: int = 2, timeout: float = 300.0, module: str = "indexes.worker") -> None:
         self.size = max(1, size)
-        self.timeout = timeout
+        self.timeout, self.module = timeout, module
         self._workers: list[_Worker] = []
 
     def run(self, tasks: Iterable[dict[str, Any]]) -> Iterator[Reply]:
@@ -175,7 +176,7 @@ class WorkerPool:
             if idle is None:
                 if len(self._workers) >= self.size:
                     return
-                idle = _Worker()
+                idle = _Worker(self.module)
                 self._workers.append(idle)
             idle.give(waiting.popleft())
 
