@@ -27,6 +27,7 @@ VERSION = 1  # of the rules that make vectors
 VISUAL_TOKENS = 768
 BATCHES = {"cuda": 8, "mps": 2, "cpu": 1}
 QUERY_CHARACTERS = 4000  # beyond any question; the attention over more would only cost memory
+RATIO = 100  # of a page's sides at most; Qwen's models refuse 200
 WHOLE = np.array([[0, 0, 1, 1]], np.float32)
 
 _log = logging.getLogger(__name__)
@@ -94,6 +95,7 @@ class ColQwen:
         """
         if len(refs) != len(images):
             raise ValueError(f"{len(refs)} pages, {len(images)} images: expected one each")
+        images = [_within_ratio(image) for image in images]
         groups: dict[ImageGrid, list[int]] = {}
         for i, image in enumerate(images):
             groups.setdefault(self._grid(image), []).append(i)
@@ -225,6 +227,14 @@ def _limit_tokens(loaded: Loaded, asked: int | None) -> int:
     images.size["longest_edge"] = tokens * side * side  # an area, by its name in transformers
     images.size["shortest_edge"] = min(images.size["shortest_edge"], tokens * side * side)
     return tokens
+
+
+def _within_ratio(image: "Image") -> "Image":
+    """The image, stretched where it is too long and thin for the models; boxes are fractions all the same."""
+    width, height = image.size
+    least = -(-max(width, height) // RATIO)
+    wanted = (max(width, least), max(height, least))
+    return image if wanted == image.size else image.resize(wanted)
 
 
 def _numbers(tensor: Any) -> NDArray[np.float32]:
