@@ -2,13 +2,12 @@
 
     python benchmarks/answers.py DATA --save rows.jsonl
     python benchmarks/calibration.py rows.jsonl            # prints the cross-validated result
-    python benchmarks/calibration.py rows.jsonl --write    # also writes agent/readers/extractive/calibration.json
+    python benchmarks/calibration.py rows.jsonl --write    # also writes the reader's calibration.json
 
-A logistic regression over the features of `agent.readers.extractive.confidence`, with a ridge penalty, fitted on
-whether the answer would be right (score of one half or more). The threshold is the one with the highest accuracy
-in cross-validation that leaves out whole documents: an answer is worth giving where the chance that it is right
-exceeds the chance that the question has no answer. The figures printed are of the left-out documents, with
-weights and threshold fitted on the others.
+A logistic regression over the features of `agent.readers.extractive.confidence`, with a ridge penalty, fitted
+on whether the answer would be right (score of one half or more). The threshold is the one with the highest
+accuracy: an answer is worth giving where the chance that it is right exceeds the chance that the question has
+no answer. The figures of left-out documents are with weights and threshold fitted on the others.
 """
 
 import argparse
@@ -146,7 +145,8 @@ def measure(examples: Sequence[Example], answered: Sequence[bool]) -> dict[str, 
 
 def _line(name: str, result: dict[str, float]) -> str:
     return (
-        f"{name:34} accuracy {result['accuracy']:.3f}  F1 {result['f1']:.3f}  answered {result['answered']:.0f}  "
+        f"{name:34} accuracy {result['accuracy']:.3f}  F1 {result['f1']:.3f}  answered "
+        f"{result['answered']:.0f}  "
         f"right: answerable {result['answerable']:.1f}, unanswerable {result['unanswerable']:.1f}"
     )
 

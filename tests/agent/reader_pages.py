@@ -1,4 +1,4 @@
-"""Pages written by hand for the extractive reader's tests: lines of words at places, and blocks over lines."""
+"""Pages written by hand for the extractive reader's tests: lines of words, and blocks over lines."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,10 @@ WIDTH = 0.009  # of a letter, as a share of the page
 
 
 def page_of(
-    lines: Sequence[Line], blocks: Sequence[tuple[BlockKind, int, int]] = (), number: int = 1, doc: str = "doc"
+    lines: Sequence[Line],
+    blocks: Sequence[tuple[BlockKind, int, int]] = (),
+    number: int = 1,
+    doc: str = "doc",
 ) -> Page:
     """A page whose lines stand below each other.
 
@@ -52,7 +55,7 @@ def right(x: float, text: str) -> tuple[float, str]:
 
 
 def statement(number: int = 1) -> Page:
-    """A statement of income: years over the columns, the scale in the title, a label broken over two lines."""
+    """A statement of income: years over columns, the scale in the title, a label on two lines."""
     return page_of(
         [
             "CONSOLIDATED STATEMENTS OF INCOME",

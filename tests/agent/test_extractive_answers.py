@@ -105,7 +105,10 @@ def test_a_chart_gives_the_percentage_beside_its_label() -> None:
 
 
 def test_a_sentence_gives_the_number_of_the_year_that_is_asked_for() -> None:
-    line = "Liabilities for unredeemed gift cards were $2.4 billion and $3.0 billion as of December 31, 2016 and 2017."
+    line = (
+        "Liabilities for unredeemed gift cards were $2.4 billion and $3.0 billion as of "
+        "December 31, 2016 and 2017."
+    )
     page = page_of([line], [("text", 0, 1)])
     question = "What amount is liabilities for unredeemed gift cards in {}? Answer in billions."
     assert ask(question.format(2017), page).text == "3"

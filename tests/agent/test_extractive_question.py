@@ -2,15 +2,8 @@
 
 import pytest
 
-from agent.readers.extractive.formulas import (
-    Constant,
-    FormulaError,
-    Operation,
-    Term,
-    evaluate,
-    parse_definition,
-    parse_formula,
-)
+from agent.readers.extractive.definitions import parse_definition
+from agent.readers.extractive.formulas import Constant, FormulaError, Operation, Term, evaluate, parse_formula
 from agent.readers.extractive.lineitems import label_score, line_item, resolve
 from agent.readers.extractive.planning import make_plan
 from agent.readers.extractive.question import analyse
@@ -60,7 +53,8 @@ def test_a_known_ratio_becomes_a_formula_over_line_items() -> None:
 
 def test_a_definition_in_the_question_wins_over_the_usual_one() -> None:
     question = (
-        "What is the FY2017 days payable outstanding? It is defined as: 365 * (average accounts payable between "
+        "What is the FY2017 days payable outstanding? It is defined as: 365 * (average accounts "
+        "payable between "
         "FY2016 and FY2017) / (FY2017 COGS + change in inventory between FY2016 and FY2017)."
     )
     formula = analyse(question).formula
@@ -76,7 +70,8 @@ def test_a_definition_in_the_question_wins_over_the_usual_one() -> None:
 
 def test_what_the_question_takes_a_name_for_is_taken() -> None:
     question = (
-        "What is total debt to EBITDA in FY2021, taking total debt as long-term debt including its current portion "
+        "What is total debt to EBITDA in FY2021, taking total debt as long-term debt including "
+        "its current portion "
         "plus all lease liabilities, and EBITDA as operating income plus depreciation and amortization?"
     )
     formula = analyse(question).formula

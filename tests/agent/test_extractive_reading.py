@@ -123,7 +123,10 @@ def test_series_of_numbers_go_with_series_of_years() -> None:
         2016: [156],
         2017: [62],
     }
-    text = "During 2021 and 2020, we repurchased 1,358,000 and 643,000 shares at average prices of $364.39 and $308.45."
+    text = (
+        "During 2021 and 2020, we repurchased 1,358,000 and 643,000 shares at average prices "
+        "of $364.39 and $308.45."
+    )
     assert [n.value for n in by_year(text)[2021]] == [1358000, 364.39]
     assert by_year("In 2021 we sold 5 units.") == {}
 

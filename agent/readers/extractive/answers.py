@@ -1,4 +1,4 @@
-"""From facts to an answer, by the kind of answer that the question asks for; abstains where confidence is low."""
+"""From facts to an answer, by the kind of answer asked for; abstains where confidence is low."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from agent.readers.extractive.attempts import Attempt, Value, ordered, row_of, values, written
 from agent.readers.extractive.computing import computed
 from agent.readers.extractive.confidence import calibration, confidence
-from agent.readers.extractive.counting import counted_kind, counted_names, read_count
+from agent.readers.extractive.counting import read_count
+from agent.readers.extractive.counts import counted, list_count, named_list, number_cell, stated_count
 from agent.readers.extractive.extremes import is_winner
 from agent.readers.extractive.lists import enumerated, read_list
 from agent.readers.extractive.matching import covered, stem_set
 from agent.readers.extractive.planning import uncovered
 from agent.readers.extractive.question import Analysis
-from agent.readers.extractive.series import by_year
 from agent.readers.extractive.spans import span
 from agent.readers.extractive.statements import bare
-from agent.readers.extractive.text import NUMBER_WORDS, fold, numbers, shown, stem, tokens
+from agent.readers.extractive.text import fold, shown, stem, tokens
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
 
 Answerer = Callable[[Analysis, Plan, Sequence[Fact]], Attempt | None]
@@ -53,9 +53,6 @@ def _abstention(analysis: Analysis, facts: Sequence[Fact], sure: float) -> Draft
     else:
         reason = "the words of the question occur, but no fact states the answer clearly enough"
     return DraftAnswer(UNANSWERABLE, (), reason, round(sure, 4))
-
-
-# ---- numbers
 
 
 def _formula(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
@@ -150,132 +147,6 @@ def _option_text(option: str, analysis: Analysis) -> str:
     return option.strip(" .'\"")
 
 
-# ---- counts
-
-
-def _counted(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    if not counted_kind(analysis):
-        return None
-    counts = [(fact, count) for fact in facts if (count := read_count(fact.text)) is not None]
-    if analysis.pages:
-        counts = [(f, c) for f, c in counts if c[0] in _page_range(analysis)]
-    if not counts:
-        return None
-    kept: list[tuple[Fact, int]] = []
-    names: set[str] = set()
-    for fact, (_, stated) in counts:
-        fresh = set(counted_names(fact.text)) - names
-        names |= fresh
-        number = len(fresh) if counted_names(fact.text) else stated
-        if number:
-            kept.append((fact, number))
-    total = sum(number for _, number in kept)
-    expression = " + ".join(str(number) for _, number in kept) if len(kept) > 1 else None
-    used = tuple(fact for fact, _ in kept)
-    return Attempt(
-        str(total), f"count {counted_kind(analysis)}", used, "counted on the pages read", expression
-    )
-
-
-def _page_range(analysis: Analysis) -> range | tuple[int, ...]:
-    return range(min(analysis.pages), max(analysis.pages) + 1) if len(analysis.pages) == 2 else analysis.pages
-
-
-def _stated_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    """`seven quality levels`: a number before the thing that is counted."""
-    if not analysis.target:
-        return None
-    head = analysis.target[-1]
-    for fact in ordered(facts)[:8]:
-        if read_list(fact.text) or read_count(fact.text):
-            continue
-        words = fold(bare(fact.text)).replace("-", " ").split()
-        other = _of_other_years(bare(fact.text), analysis)
-        for place, word in enumerate(words):
-            number = _small_number(word)
-            if number is None or number in other:
-                continue
-            after = [stem(t) for w in words[place + 1 : place + 2 + len(analysis.target)] for t in tokens(w)]
-            unit = _UNITS.get(analysis.target[0], ())
-            named = sum(t in after for t in analysis.target) / len(analysis.target)
-            if (head in after and named > 0.5) or any(a in unit for a in after[:1]):
-                return Attempt(number, "stated count", (fact,), "the fact states the number")
-    return None
-
-
-_UNITS: dict[str, tuple[str, ...]] = {
-    stem(word): tuple(names.split())
-    for word, names in (
-        ("grams", "g gr"),
-        ("kilograms", "kg"),
-        ("meters", "m"),
-        ("kilometers", "km"),
-        ("centimeters", "cm"),
-        ("millimeters", "mm"),
-        ("liters", "l"),
-        ("milliliters", "ml"),
-        ("hours", "h hr hrs"),
-        ("minutes", "min mins"),
-        ("seconds", "s sec"),
-        ("degrees", "c f"),
-        ("watts", "w"),
-        ("volts", "v"),
-        ("gigabytes", "gb"),
-    )
-}
-
-
-def _of_other_years(text: str, analysis: Analysis) -> set[str]:
-    """Numbers that a sentence gives for years that are not asked for."""
-    dated = by_year(text)
-    if not analysis.years or not set(analysis.years) & set(dated):
-        return set()
-    return {str(int(n.value)) for year, ns in dated.items() if year not in analysis.years for n in ns}
-
-
-def _small_number(word: str) -> str | None:
-    plain = word.strip("()[],.;:")
-    if plain in NUMBER_WORDS:
-        return str(NUMBER_WORDS[plain])
-    found = numbers(plain)
-    if len(found) == 1 and found[0].text == plain and found[0].value == int(found[0].value):
-        return str(int(found[0].value)) if not 1900 <= found[0].value <= 2099 else None
-    return None
-
-
-def _named_list(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    """A list whose own head names what is counted."""
-    for fact in ordered(facts):
-        found = read_list(fact.text)
-        if found and analysis.target and covered(analysis.target, found[0]) >= 0.6 and fact.score >= 0.5:
-            return Attempt(str(len(found[1])), "named list", (fact,), "counted the items of the list")
-    return None
-
-
-def _list_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    for fact in ordered(facts):
-        found = read_list(fact.text)
-        if found:
-            return Attempt(str(len(found[1])), "list count", (fact,), "counted the items of the list")
-    return None
-
-
-def _number_cell(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    """A whole number in a row or sentence that speaks to the question."""
-    for fact in ordered(facts)[:4]:
-        if read_list(fact.text) or read_count(fact.text):
-            continue
-        for value in values(fact, analysis):
-            like_year = 1900 <= value.value <= 2099 and "," not in value.shown
-            if value.value == int(value.value) >= 0 and not value.percent and not like_year:
-                kind = "count cell" if row_of(fact) else "count number"
-                return Attempt(str(int(value.value)), kind, (fact,), "stated in the fact")
-    return None
-
-
-# ---- lists, yes and no
-
-
 def _listed(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     best = ordered(facts)[:5]
     for fact in best:
@@ -318,9 +189,6 @@ def _yes_no(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | 
     strong = covered(analysis.content, " ".join(f.text for f in ordered(facts)[:3])) >= 0.6
     text = "Yes" if strong and not negative else "No"
     return Attempt(text, "yes" if text == "Yes" else "no", (best[0],), "by what the nearest fact says")
-
-
-# ---- spans
 
 
 def _winner(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
@@ -367,7 +235,7 @@ def _span(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | No
 _BY_TYPE: dict[str, tuple[Answerer, ...]] = {
     "number": (_page, _year, _formula, _number),
     "difference": (_formula, _combined, _number),
-    "count": (_counted, _stated_count, _named_list, _list_count, _number_cell),
+    "count": (counted, stated_count, named_list, list_count, number_cell),
     "list": (_several_numbers, _listed, _span),
     "comparison": (_compared,),
     "yes_no": (_yes_no,),

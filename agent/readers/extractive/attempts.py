@@ -22,7 +22,7 @@ class Attempt:
     """What would be answered.
 
     Attributes:
-        kind: how it was found, such as `formula`, `cell`, `stated count`; the calibration has a term for each.
+        kind: how it was found, such as `formula`, `cell`, `stated count`: a feature of the calibration.
         facts: the facts it rests on, the most important first.
         reason: how it follows from them.
     """

@@ -97,7 +97,7 @@ def _entry(facts: Sequence[Fact], item: LineItem, year: int | None, back: int) -
 
 
 def _told(fact: Fact, item: LineItem, year: int | None, back: int, *, exact: bool) -> Entry | None:
-    """The item's value in a fact: a cell of its row, by the year or (not `exact`) by place, or by a sentence."""
+    """The item's value in a fact: a cell by its year or (not `exact`) its place, or from a sentence."""
     row = row_of(fact)
     if row is not None:
         entries = row.entries if _is_item(row, item) else ()

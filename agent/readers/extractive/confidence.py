@@ -1,4 +1,4 @@
-"""How sure an answer is: a logistic model over few features, its weights fitted by `benchmarks/calibration.py`."""
+"""How sure an answer is: a logistic model over few features, fitted by `benchmarks/calibration.py`."""
 
 import json
 import math
@@ -16,7 +16,7 @@ from agent.types import Fact
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What the calibration found: weights of the features, and from which confidence on an answer is given."""
+    """What the calibration found: the features' weights, and the confidence from which on to answer."""
 
     threshold: float
     weights: Mapping[str, float]
@@ -32,10 +32,10 @@ def calibration() -> Calibration:
 def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dict[str, float]:
     """The features of an answer, each between 0 and 1.
 
-    `coverage`: share of the question's content words in the facts it rests on; `known`: in all facts; `names`:
-    share of the question's names that any fact holds in full; `years`: the same for years; `score`: the reader's
-    score of the first fact; `margin`: by how much it leads the next of another page; `visual`: the question asks
-    what only a picture shows; `kind ...`: how the answer was found.
+    `coverage`: share of the question's content words in the facts it rests on; `known`: in all facts;
+    `names`: share of the question's names that any fact holds in full; `years`: the same for years;
+    `score`: the reader's score of the first fact; `margin`: by how much it leads the next of another page;
+    `visual`: the question asks what only a picture shows; `kind ...`: how the answer was found.
     """
     own = " ".join(f"{f.text} {f.quote}" for f in attempt.facts)
     everything = " ".join(f"{f.text} {f.quote}" for f in facts)

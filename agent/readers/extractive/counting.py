@@ -16,8 +16,10 @@ _TABLES = frozenset(("tabl",))
 
 
 _NUMBERED = (
-    "appendices appendix chapters chapter sections section parts part steps step phases phase stages stage modules "
-    "module lessons lesson levels level tips tip rules rule reasons reason goals goal objectives objective exhibits "
+    "appendices appendix chapters chapter sections section parts part steps step phases phase "
+    "stages stage modules "
+    "module lessons lesson levels level tips tip rules rule reasons reason goals goal objectives "
+    "objective exhibits "
     "exhibit questions question items item notes note schedules schedule"
 ).split()
 

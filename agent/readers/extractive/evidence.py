@@ -142,7 +142,7 @@ def item_candidates(views: Sequence[PageView], item: LineItem, wanted: Sequence[
 
 
 def _told_items(seen: PageView, item: LineItem, wanted: Sequence[int]) -> list[Candidate]:
-    """Sentences that give a line item by year: `Depreciation expense was $6.4 billion and $8.8 billion in ...`."""
+    """Sentences that give a line item by year: `Depreciation was $6.4 billion and $8.8 billion in ...`."""
     asked = frozenset(content(item.query))
     found = []
     for unit, own in zip(seen.units, seen.unit_stems, strict=True):

@@ -13,7 +13,8 @@ from agent.types import FactDraft
 
 _ORDER_WORDS = frozenset(
     stem(w)
-    for w in "highest largest most biggest greatest maximum longest best top lowest smallest least fewest minimum "
+    for w in "highest largest most biggest greatest maximum longest best top lowest smallest "
+    "least fewest minimum "
     "shortest worst latest earliest".split()
 )
 MIN_FIT = 0.3
@@ -21,7 +22,7 @@ _PREFIX = re.compile(r"^The (?:highest|lowest) of \d+ rows is ")
 
 
 def extreme_drafts(views: Sequence[PageView], analysis: Analysis) -> list[FactDraft]:
-    """The winning row of the table that fits the question best, with the runner-up; empty where there is none."""
+    """The winning row of the table that fits the question best, and the runner-up, if there is one."""
     if not analysis.extreme:
         return []
     wanted = [c for c in analysis.content if c not in _ORDER_WORDS]

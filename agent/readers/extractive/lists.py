@@ -1,4 +1,4 @@
-"""Lists on a page: the items under a title or after a sentence that introduces them, and enumerations in text."""
+"""Lists on a page: items under a title or behind a sentence that introduces them, and enumerations."""
 
 import re
 from collections.abc import Sequence

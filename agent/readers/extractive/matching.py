@@ -52,7 +52,7 @@ def stem_set(text: str) -> frozenset[str]:
 
 
 def _present(wanted: str, got: frozenset[str]) -> float:
-    """1 where the stem occurs, 0.7 where a synonym does, 0.6 where a word of five letters or more begins it."""
+    """1 where the stem occurs, 0.7 where a synonym does, 0.6 where six letters are the same."""
     if wanted in got:
         return 1.0
     if not _ALIKE.get(wanted, frozenset()).isdisjoint(got):
@@ -70,7 +70,7 @@ class Weights:
 
     @classmethod
     def over(cls, wanted: Iterable[str], pieces: Sequence[frozenset[str]]) -> "Weights":
-        """Inverse document frequency over pieces of pages; a stem that occurs nowhere counts as the rarest."""
+        """Inverse document frequency over pieces of pages; a stem that occurs nowhere is the rarest."""
         counts: Counter[str] = Counter()
         asked = set(wanted)
         for piece in pieces:
@@ -79,7 +79,7 @@ class Weights:
         return cls({s: math.log(1 + (total + 1) / (counts[s] + 1)) for s in asked})
 
     def coverage(self, fields: Sequence[tuple[float, frozenset[str]]]) -> float:
-        """Share of the question's weight found in `(weight, stems)` fields, each stem by its best field, 0 to 1."""
+        """Share of the question's weight found in `(weight, stems)` fields, each stem by its best field."""
         whole = sum(self.of.values())
         if not whole:
             return 0.0

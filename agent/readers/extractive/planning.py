@@ -1,11 +1,12 @@
-"""The plan of a question: its parts and the queries of the first round; later queries from what is uncovered."""
+"""The plan of a question: parts and first queries; later queries from what is not covered."""
 
 from collections.abc import Sequence
 
+from agent.readers.extractive.asked import formula_parts, formula_queries
 from agent.readers.extractive.counting import counted_kind
 from agent.readers.extractive.lineitems import LineItem
 from agent.readers.extractive.matching import covered
-from agent.readers.extractive.question import Analysis, analyse, formula_parts, formula_queries
+from agent.readers.extractive.question import Analysis, analyse
 from agent.readers.extractive.text import STOPWORDS, stem, tokens
 from agent.types import DecideTask, Decision, Fact, Plan
 

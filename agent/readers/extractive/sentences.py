@@ -13,7 +13,8 @@ MAX_WORDS = 90  # of a sentence; longer ones are cut
 _BULLET = re.compile(r"[•●▪■◦‣▸►➢✓✔*·○–-]|\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{1,4})[.)]")
 _END = re.compile(r".*[.?!]['\"”’)\]]*(?:\d{1,2})?")
 _ABBREVIATION = re.compile(
-    r"(?:[A-Z]|Mr|Mrs|Ms|Dr|St|No|Inc|Corp|Ltd|Co|vs|cf|Fig|Figs|Eq|Sec|al|e\.g|i\.e|U\.S|approx|max|min|ca|resp|incl)\."
+    r"(?:[A-Z]|Mr|Mrs|Ms|Dr|St|No|Inc|Corp|Ltd|Co|vs|cf|Fig|Figs|Eq|Sec|al|e\.g|i\.e|U\.S|approx|"
+    r"max|min|ca|resp|incl)\."
 )
 
 
@@ -109,7 +110,7 @@ def _line_units(page: Page, block: LayoutBlock, title: str) -> list[Unit]:
 
 
 def table_rows(block: LayoutBlock) -> tuple[dict[int, str], list[list[TableCell]]]:
-    """A table's header by column (its first row where none is marked), and its other rows, empty cells left out."""
+    """A table's header by column (the first row where none is marked), and its other rows."""
     by_row: dict[int, list[TableCell]] = {}
     for cell in block.cells:
         if cell.text.strip() and cell.end > cell.start:

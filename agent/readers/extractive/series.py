@@ -9,7 +9,8 @@ _YEARS = re.compile(
     r"(?:19|20)\d\d(?:\s*,?\s*(?:and|or|to|,)\s*(?:(?:fiscal|in|\w+ \d{1,2},?)\s*)?(?:19|20)\d\d)+"
 )
 _BETWEEN = re.compile(
-    r"\s*(?:thousand|million|billion|percent|shares|%)?\s*(?:\([^()]*\)\s*)?,?\s*(?:and|or|to|compared (?:to|with)|from)?"
+    r"\s*(?:thousand|million|billion|percent|shares|%)?\s*(?:\([^()]*\)\s*)?,?\s*(?:and|or|to|"
+    r"compared (?:to|with)|from)?"
     r"\s*(?:approximately|about)?\s*(?:US)?[$€£¥]?\s*"
 )
 

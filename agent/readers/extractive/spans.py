@@ -1,4 +1,4 @@
-"""Short spans: dates, names, addresses, labels of rows, and else the words of a sentence that the question lacks."""
+"""Short spans: dates, names, addresses, cells, and else the words that the question lacks."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,8 @@ from agent.readers.extractive.text import STOPWORDS, fold, stem, tokens
 from agent.types import Fact
 
 _MONTH = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|"
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|"
+    r"Sept?(?:ember)?|Oct(?:ober)?|"
     r"Nov(?:ember)?|Dec(?:ember)?)\.?"
 )
 _DATE = re.compile(
@@ -79,7 +80,8 @@ def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
                 return Attempt(text, f"typed {name}", (found[1],), f"the {name} in the fact")
             return None
     if re.search(
-        r"\bwho\b|\bwhose\b|\bname of\b|\b(?:which|what) (?:\w+ ){0,2}(?:company|person|author|organi[sz]ation|city|country|"
+        r"\bwho\b|\bwhose\b|\bname of\b|\b(?:which|what) (?:\w+ ){0,2}(?:company|person|author|"
+        r"organi[sz]ation|city|country|"
         r"university|department|agency|group|dataset|model|method)\b",
         folded,
     ):
@@ -120,7 +122,8 @@ def _cause(facts: Sequence[Fact]) -> Attempt | None:
     """What stands behind `due to`, `because of`, `driven by` in the best fact that has it."""
     for fact in facts:
         match = re.search(
-            r"\b(?:due to|because(?: of)?|driven by|as a result of|attributable to|result(?:ed|ing) from) (.+)",
+            r"\b(?:due to|because(?: of)?|driven by|as a result of|attributable to|result(?:ed|"
+            r"ing) from) (.+)",
             bare(fact.text),
         )
         if match:

@@ -1,7 +1,7 @@
 """Fact texts: how a row becomes a sentence that is understood alone, and how that sentence is read again.
 
-The ledger keeps facts as text, and an answer is drawn from the ledger only; so what a row says must survive being
-written down: `Net sales, 2022: $34,229 million; 2021: $35,355 million (Consolidated Statement of Income)`.
+The ledger keeps facts as text, and an answer is drawn from the ledger only; so what a row says must survive
+being written down: `Net sales, 2022: $34,229 million; 2021: $35,355 million (Statement of Income)`.
 """
 
 import re
@@ -14,7 +14,8 @@ from agent.readers.extractive.text import SCALES, last_year
 
 _SCALE_WORDS = {factor: word for word, factor in SCALES.items()}
 _ENTRY = re.compile(
-    r"(?P<head>[^:;]*?): (?P<currency>[$€£¥]?)(?P<digits>-?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)(?P<percent>%?)"
+    r"(?P<head>[^:;]*?): (?P<currency>[$€£¥]?)(?P<digits>-?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)"
+    r"(?P<percent>%?)"
     r"(?: (?P<scale>thousand|million|billion|trillion))?"
 )
 

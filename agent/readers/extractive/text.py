@@ -5,15 +5,16 @@ import unicodedata
 from dataclasses import dataclass
 
 STOPWORDS = frozenset(
-    """a about above according across after all also am among an and any answer answered answers are as ask at
-    be been being below between both but by can could describe did directly do does doing during each either
-    for form format from give given gives had has have having he her here his how however i if in include
-    included includes including integer into is it its list listed many me mention mentioned mentions most much
-    name named neither nor not of on once only or other our out over paper per please provide provided question
-    regarding respectively return same say says shall she should show showed shown shows since so some such tell
-    than that the their them then there these they this those through to total under until up use used using
-    very was we were what when where whether which while who whom whose why will with within without would write
-    writh you your document report slide slides brochure guidebook present presented based s t number float
+    """a about above according across after all also am among an and any answer answered answers are as ask
+    at be been being below between both but by can could describe did directly do does doing during
+    each either for form format from give given gives had has have having he her here his how
+    however i if in include included includes including integer into is it its list listed many me
+    mention mentioned mentions most much name named neither nor not of on once only or other our out
+    over paper per please provide provided question regarding respectively return same say says
+    shall she should show showed shown shows since so some such tell than that the their them then
+    there these they this those through to total under until up use used using very was we were what
+    when where whether which while who whom whose why will with within without would write writh you
+    your document report slide slides brochure guidebook present presented based s t number float
     string example eg ie etc directly value exact""".split()
 )
 
@@ -30,7 +31,8 @@ SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 NUMBER_WORDS = {
     word: value
     for value, word in enumerate(
-        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen".split()
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+        "fifteen".split()
     )
 }
 
@@ -160,7 +162,7 @@ def numbers(text: str) -> list[Number]:
 
 
 def shown(value: float, places: int | None = None) -> str:
-    """A number as short as it can be: `places` decimals where asked, else up to four without trailing zeros."""
+    """A number as short as it can be: `places` decimals where asked, else no trailing zeros."""
     if places is not None:
         return f"{value:.{places}f}"
     if abs(value - round(value)) < 1e-9:
