@@ -16,13 +16,17 @@ from agent.readers.extractive.evidence import (
 from agent.readers.extractive.extremes import extreme_drafts
 from agent.readers.extractive.lineitems import LineItem, line_item
 from agent.readers.extractive.lists import list_drafts
+from agent.readers.extractive.matching import covered
 from agent.readers.extractive.planning import item_years, make_decision, make_plan, part_items
 from agent.readers.extractive.question import Analysis, analyse
+from agent.readers.extractive.text import content
 from agent.types import DecideTask, Decision, DraftAnswer, Fact, FactDraft, Plan, Reading, ReadTask
 from indexes.encoders.protocol import Encoder
 from indexes.types import OutlineEntry, PageRef
 
 FACTS_A_PART = 5  # recorded of a part and a round
+MENTIONS = 4  # names looked for on their own
+MENTION = 0.1  # score of a fact that only mentions a name
 ENOUGH = 0.62  # score from which a part counts as covered
 
 
@@ -56,6 +60,7 @@ class ExtractiveReader:
         if not drafts and items:
             found = part_candidates(views, analysis.text, analysis, self._encoder)
             drafts += [c.draft(0) for c in found[:2]]
+        drafts += _mentions(views, analysis, [*(f.text for f in task.facts), *(d.text for d in drafts)])
         return Reading(tuple(drafts), _missing(task, drafts), _wanted(task, views, analysis))
 
     def decide(self, task: DecideTask) -> Decision:
@@ -73,6 +78,26 @@ def _item_rows(views: Sequence[PageView], item: LineItem, wanted: Sequence[int])
     if item.key in DERIVED and not any(c.row for c in found):
         parts = [item_candidates(views, line_item(key), wanted)[:1] for key in DERIVED[item.key]]
         found = [c for part in parts for c in part]
+    return found
+
+
+def _mentions(views: Sequence[PageView], analysis: Analysis, known: Sequence[str]) -> list[FactDraft]:
+    """Where a name of the question stands that no fact holds yet: whether it occurs at all matters later."""
+    said = " ".join(known)
+    found = []
+    for name in analysis.names[:MENTIONS]:
+        wanted = content(name)
+        if not wanted or covered(wanted, said) == 1.0:
+            continue
+        for seen in views:
+            holders = [
+                u for u, own in zip(seen.units, seen.unit_stems, strict=True) if own.issuperset(wanted)
+            ]
+            if holders:
+                found.append(
+                    Candidate(seen, MENTION, unit=min(holders, key=lambda u: u.end - u.start)).draft(0)
+                )
+                break
     return found
 
 

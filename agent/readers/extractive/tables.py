@@ -96,7 +96,7 @@ def rows(page: Page) -> list[Row]:
     lines = [read_line(page, start, end) for start, end in spans]
     running = running_text(page)
     for line in lines:
-        if line.kind == "row" and any(a <= line.start and line.end <= b for a, b in running):
+        if line.kind in ("row", "text") and any(a <= line.start and line.end <= b for a, b in running):
             line.kind = "prose"
     join_labels(page, lines)
     titles = _titles(page)
