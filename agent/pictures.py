@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from indexes.document import Document
 
 RED = (200, 24, 24)
-DPI = 144
+DPI = 144  # of a run that does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def write_pictures(document: "Document", trajectory: Trajectory, folder: Path, s
     written = []
     for page, boxes in marks.items():
         try:
-            image = document.render(page, DPI)
+            image = document.render(page, float(trajectory.config.get("dpi", DPI)))
         except ValueError:  # the page is reported in `document.failed`
             continue
         out = io.BytesIO()
