@@ -1,4 +1,4 @@
-"""What the agent works with: the plan, facts and their regions, decisions, answers, and the reader protocol."""
+"""What the agent works with: plan, facts and their regions, decisions, answers, the reader protocol."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -141,7 +141,7 @@ class ReadTask:
 
 @dataclass(frozen=True, slots=True)
 class DecideTask:
-    """What a reader decides from: the ledger, the parts still missing, and how many rounds and pages are left."""
+    """What a reader decides from: the ledger, the missing parts, and how many rounds and pages are left."""
 
     question: str
     plan: Plan

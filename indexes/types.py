@@ -101,7 +101,7 @@ class Words(Sequence[Word]):
         self.lines: NDArray[np.int32] = np.asarray(lines, dtype=np.int32).reshape(-1)
         if not len(self.texts) == len(self.boxes) == len(self.lines):
             raise ValueError(
-                f"{len(self.texts)} words, {len(self.boxes)} boxes, {len(self.lines)} lines: expected one each"
+                f"{len(self.texts)} words, {len(self.boxes)} boxes, {len(self.lines)} lines: expected as many"
             )
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""What all tests share: no network, one thread, a cache of their own, the sample document, real data if there."""
+"""What all tests share: no network, one thread, a cache of their own, the sample, real data if there."""
 
 import os
 import socket
