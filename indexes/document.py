@@ -27,6 +27,7 @@ RULES = (
     "columns",
     "extract",
     "labels",
+    "lines",
     "ocr_page",
     "page_store",
     "reading",

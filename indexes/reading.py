@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from indexes import raw
-from indexes.blocks import DocStats, Line, build_blocks, document_stats, edge_lines, page_lines, signature
+from indexes.blocks import build_blocks
 from indexes.cache import publish_dir, scratch_dir, write_atomic, write_new
 from indexes.labels import choose_labels, printed_candidates
+from indexes.lines import DocStats, Line, document_stats, edge_lines, page_lines, signature
 from indexes.ocr_page import page_from_lines
 from indexes.page_store import batch_name, dump_pages
 from indexes.progress import bar
