@@ -244,6 +244,20 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def write_block(path: Path, name: str, text: str) -> None:
+    """Puts a table between `<!-- name -->` and `<!-- end -->` of a page.
+
+    Raises:
+        InputError: the page has no such place.
+    """
+    page = path.read_text(encoding="utf-8")
+    head, found, rest = page.partition(f"<!-- {name} -->\n")
+    if not found or "<!-- end -->" not in rest:
+        raise InputError(f"{path}: no <!-- {name} --> followed by <!-- end -->")
+    tail = rest[rest.index("<!-- end -->") :]
+    path.write_text(f"{head}{found}\n```\n{text.rstrip()}\n```\n\n{tail}", encoding="utf-8")
+
+
 def _save(rows: Sequence[Row], path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         for row in rows:
@@ -278,6 +292,7 @@ def main() -> int:
     parser.add_argument("--setting", choices=sorted(SETTINGS), default="agent")
     parser.add_argument("--limit", type=int, help="the first N questions only")
     parser.add_argument("--save", type=Path, help="write facts and answers to this file")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into a page of docs/")
     arguments = parser.parse_args()
     questions = list(LOADERS[arguments.benchmark](arguments.data / arguments.benchmark))
     if arguments.setting == "oracle":
@@ -289,7 +304,11 @@ def main() -> int:
     sys.stderr.write("\n")
     if arguments.save:
         _save(rows, arguments.save)
-    sys.stdout.write(_table(rows) + "\n")
+    table = _table(rows)
+    sys.stdout.write(table + "\n")
+    if arguments.write:
+        title = f"{arguments.benchmark}, {arguments.setting}: {len(rows)} questions\n"
+        write_block(arguments.write, f"{arguments.benchmark} {arguments.setting}", title + table)
     return 0
 
 

@@ -2,7 +2,7 @@
 
     python benchmarks/answers.py DATA --save rows.jsonl
     python benchmarks/calibration.py rows.jsonl            # prints the cross-validated result
-    python benchmarks/calibration.py rows.jsonl --write    # also writes the reader's calibration.json
+    python benchmarks/calibration.py rows.jsonl --fit      # also writes the reader's calibration.json
 
 A logistic regression over the features of `agent.readers.extractive.confidence`, with a ridge penalty, fitted
 on whether the answer would be right (score of one half or more). The threshold is the one with the highest
@@ -31,7 +31,7 @@ from agent.readers.extractive.confidence import features  # noqa: E402
 from agent.readers.extractive.planning import make_plan  # noqa: E402
 from agent.readers.extractive.question import analyse  # noqa: E402
 from agent.types import UNANSWERABLE  # noqa: E402
-from benchmarks.answers import Row, prediction_for_scoring, read_rows  # noqa: E402
+from benchmarks.answers import Row, prediction_for_scoring, read_rows, write_block  # noqa: E402
 from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer  # noqa: E402
 from indexes.errors import run_command  # noqa: E402
 
@@ -157,7 +157,8 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("rows", type=Path, help="what answers.py --save wrote")
-    parser.add_argument("--write", action="store_true", help=f"write {OUT.name} for the reader")
+    parser.add_argument("--fit", action="store_true", help=f"write {OUT.name} for the reader")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the result into a page of docs/")
     arguments = parser.parse_args()
     examples = [example(row) for row in read_rows(arguments.rows)]
     found = sorted({name for e in examples for name in e.features} - {"bias"})
@@ -176,6 +177,8 @@ def main() -> int:
     ]
     sys.stdout.write("\n".join(lines) + "\n")
     if arguments.write:
+        write_block(arguments.write, "calibration", "\n".join(lines))
+    if arguments.fit:
         data = {
             "threshold": round(cut, 4),
             "questions": len(examples),

@@ -154,7 +154,7 @@ def _listed(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | 
         if found and 2 <= len(found[1]) <= 12:
             return Attempt(_as_list(found[1]), "list", (fact,), "the items of the list")
     for fact in best:
-        members = enumerated(bare(fact.text), analysis.target)
+        members = enumerated(bare(fact.text))
         if members:
             return Attempt(_as_list(members), "enumeration", (fact,), "the members that the sentence names")
     return None

@@ -318,7 +318,7 @@ def clean_label(label: str) -> str:
     """A row's label as it is compared: folded, note numbers and leaders dropped."""
     text = fold(label)
     text = re.sub(r"\(?\bnotes? \d+[a-z]?(?:(?:,| and) \d+)*\)?|\(\d+\)|[.·]{3,}|[$*†:]+", " ", text)
-    return re.sub(r"\s+", " ", text).strip(" .,-")
+    return re.sub(r"\s+", " ", re.sub(r"\s-\s", " ", text)).strip(" .,-")
 
 
 @cache

@@ -105,14 +105,33 @@ def read_list(text: str) -> tuple[str, tuple[str, ...]] | None:
     return (match.group(1), tuple(match.group(2).split("; "))) if match else None
 
 
-def enumerated(sentence: str, target: Sequence[str]) -> tuple[str, ...]:
+_LEAD = re.compile(
+    r"\b(?:such as|consists? (?:\w+ )?of|includes?|including|comprises?|namely|are|is|following)\b:?|:"
+)
+
+
+def enumerated(sentence: str) -> tuple[str, ...]:
     """The members of `A, B and C` in a sentence, the longest enumeration; empty where there is none."""
     best: tuple[str, ...] = ()
-    for clause in re.split(
-        r"[:;.]\s|\((?=[^)]*,)|\)|\b(?:such as|including|includes?|namely|are|is)\b", sentence
-    ):
-        parts = [p.strip(" .,:;") for p in re.split(r",\s+(?:and |or )?|\s+and\s+|\s+or\s+", clause)]
-        parts = [p for p in parts if p and len(p.split()) <= 8]
-        if len(parts) > len(best) and len(parts) >= 2:
-            best = tuple(parts)
+    clean = re.sub(r"\([^()]*\)", " ", sentence)
+    starts = [0, *(m.end() for m in _LEAD.finditer(clean))]
+    for start in starts:
+        clause = re.split(r"[;.]\s|[;.]$", clean[start:])[0]
+        parts = _members(clause)
+        if len(parts) >= max(len(best), 2):
+            best = parts
     return best
+
+
+def _members(clause: str) -> tuple[str, ...]:
+    """The parts of a clause; a comma before the last `and` parts, then the other `and`s do not."""
+    serial = bool(re.search(r",\s+(?:and|or)\s", clause))
+    pieces = re.split(r",\s+(?:(?:and|or)\s+)?" if serial else r",\s+|\s+(?:and|or)\s+", clause)
+    parts = []
+    for piece in pieces:
+        text = re.split(r"\s(?:where|which|who|that|when|because)\s", f" {piece.strip(' .,:;')} ")[0].strip()
+        if text and not text.lower().startswith(("including", "such as", "respectively")):
+            parts.append(text)
+    if not parts or any(len(part.split()) > 10 for part in parts):
+        return ()
+    return tuple(parts)

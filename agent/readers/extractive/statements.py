@@ -62,7 +62,7 @@ def cell_text(row: Row, cell: Cell) -> str:
 
 def row_text(row: Row, cells: Sequence[Cell]) -> str:
     """A row's fact: label, then header and value of each of the cells, then the table's title."""
-    label = _plain(f"{row.section} {row.label}" if row.section and len(row.section) < 60 else row.label)
+    label = _plain(f"{row.section} – {row.label}" if row.section and len(row.section) < 60 else row.label)
     parts = []
     for place, cell in enumerate(cells):
         header = _plain(cell.header).replace(",", "")

@@ -79,6 +79,11 @@ class Row:
         return (self.aside, (self.start, self.end)) if self.aside else ((self.start, self.end),)
 
 
+_UNIT_NOTE = re.compile(
+    r"\(.*\)|(?:in|amounts in|dollars in) (?:thousands|millions|billions).*", re.IGNORECASE
+)
+
+
 def _scale(text: str) -> float | None:
     match = re.search(r"\b(?:in|\$|us\$|usd|dollars?)?\s*\(?\b(thousand|million|billion)s?\b(?: of)?", text)
     if not match or not re.search(
@@ -247,5 +252,5 @@ def _lead_of(leads: list[tuple[int, int, str]], start: int) -> str:
 
 
 def _title_of(titles: list[tuple[int, int, str]], start: int) -> str:
-    above = [text for at, _, text in titles if at <= start]
+    above = [text for at, _, text in titles if at <= start and not _UNIT_NOTE.fullmatch(text)]
     return above[-1] if above else ""
