@@ -105,9 +105,7 @@ def read_list(text: str) -> tuple[str, tuple[str, ...]] | None:
     return (match.group(1), tuple(match.group(2).split("; "))) if match else None
 
 
-_LEAD = re.compile(
-    r"\b(?:such as|consists? (?:\w+ )?of|includes?|including|comprises?|namely|are|is|following)\b:?|:"
-)
+_LEAD = re.compile(r"\b(?:such as|consists? (?:\w+ )?of|includes?|comprises?|namely|are|is|following)\b:?|:")
 
 
 def enumerated(sentence: str) -> tuple[str, ...]:
