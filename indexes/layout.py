@@ -98,6 +98,8 @@ def with_regions(page: Page, regions: Sequence[Region]) -> Page:
             bounds[start] = regions[region].bounds
         found.append((kind, start, end, bbox))
     empty = [r.bbox for i, r in enumerate(regions) if r.kind == "picture" and i not in seen]
+    # images that the model has nothing to say about are pictures all the same
+    empty += [b.bbox for b in page.blocks if b.kind == "picture" and not _is_covered(b.bbox, regions)]
     blocks = []
     for order, (kind, start, end, bbox) in enumerate(insert_pictures(found, empty)):
         cells = (
@@ -120,6 +122,10 @@ def _block(
     if kind in ("text", "title") and CAPTION.match(" ".join(page.words.texts[start : start + 6])):
         return "caption", around
     return kind, around
+
+
+def _is_covered(box: BBox, regions: Sequence[Region]) -> bool:
+    return any(box.intersection(region.bbox) > 0.3 * min(box.area, region.bbox.area) for region in regions)
 
 
 def _assign(page: Page, regions: Sequence[Region]) -> Ids:
