@@ -8,12 +8,13 @@ from agent.readers.extractive.computing import computed
 from agent.readers.extractive.confidence import calibration, confidence
 from agent.readers.extractive.counting import read_count
 from agent.readers.extractive.counts import counted, list_count, named_list, number_cell, stated_count
+from agent.readers.extractive.evidence import asked_numbers
 from agent.readers.extractive.extremes import is_winner
 from agent.readers.extractive.lists import enumerated, read_list
 from agent.readers.extractive.matching import covered, stem_set
 from agent.readers.extractive.planning import uncovered
 from agent.readers.extractive.question import Analysis
-from agent.readers.extractive.spans import span
+from agent.readers.extractive.spans import cell_beside, span
 from agent.readers.extractive.statements import bare
 from agent.readers.extractive.text import fold, shown, stem, tokens
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
@@ -147,6 +148,23 @@ def _option_text(option: str, analysis: Analysis) -> str:
     return option.strip(" .'\"")
 
 
+def _cells_by_number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
+    """`the descriptions of errors 88 and 188`: a cell from the row of each number."""
+    ids = sorted(asked_numbers(analysis.text), key=int)
+    members: list[str] = []
+    used: list[Fact] = []
+    for number in ids if len(ids) >= 2 else ():
+        for fact in ordered(facts):
+            cell = cell_beside(fact, number, analysis)
+            if cell:
+                members.append(cell)
+                used.append(fact)
+                break
+    if len(members) < 2 or len(members) < len(ids):
+        return None
+    return Attempt(_as_list(members), "cells by number", tuple(used), "the cell in the row of each number")
+
+
 def _listed(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     best = ordered(facts)[:5]
     for fact in best:
@@ -236,8 +254,8 @@ _BY_TYPE: dict[str, tuple[Answerer, ...]] = {
     "number": (_page, _year, _formula, _number),
     "difference": (_formula, _combined, _number),
     "count": (counted, stated_count, named_list, list_count, number_cell),
-    "list": (_several_numbers, _listed, _span),
+    "list": (_cells_by_number, _several_numbers, _listed, _span),
     "comparison": (_compared,),
     "yes_no": (_yes_no,),
-    "span": (_page, _year, _winner, _span),
+    "span": (_cells_by_number, _page, _year, _winner, _span),
 }

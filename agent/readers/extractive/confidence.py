@@ -33,13 +33,13 @@ def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dic
     """The features of an answer, each between 0 and 1.
 
     `coverage`: share of the question's content words in the facts it rests on; `known`: in all facts;
-    `names`: share of the question's names that any fact holds in full; `years`: the same for years;
+    `absent name`: share of the question's names that no fact holds; `absent year`: the same for years;
     `score`: the reader's score of the first fact; `margin`: by how much it leads the next of another page;
     `visual`: the question asks what only a picture shows; `kind ...`: how the answer was found.
     """
     own = " ".join(f"{f.text} {f.quote}" for f in attempt.facts)
     everything = " ".join(f"{f.text} {f.quote}" for f in facts)
-    names = [covered(content(n) or [n.lower()], everything) for n in analysis.names]
+    names = [float(covered(content(n) or [n.lower()], everything) > 0.7) for n in analysis.names]
     found_years = [float(str(y) in everything) for y in analysis.years]
     top = attempt.facts[0] if attempt.facts else None
     rivals = [
@@ -52,8 +52,8 @@ def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dic
         "bias": 1.0,
         "coverage": covered(analysis.content, own),
         "known": covered(analysis.content, everything),
-        "names": min(names) if names else 1.0,
-        "years": min(found_years) if found_years else 1.0,
+        "absent name": 1 - sum(names) / len(names) if names else 0.0,
+        "absent year": 1 - sum(found_years) / len(found_years) if found_years else 0.0,
         "score": top.score if top else 0.0,
         "margin": max(0.0, min(1.0, margin)),
         "visual": float(analysis.visual),

@@ -174,7 +174,7 @@ def part_candidates(
     found: list[Candidate] = []
     for seen in views:
         near = _page_factor(seen.page, analysis)
-        found += _unit_candidates(seen, weights, numeric, near)
+        found += _unit_candidates(seen, weights, asked_numbers(part), numeric, near)
         found += _row_candidates(seen, weights, analysis, part, near)
     found.sort(
         key=lambda c: (
@@ -196,7 +196,9 @@ def _page_factor(page: Page, analysis: Analysis) -> float:
     return 1.0 if str(page.ref.page) in named or (page.label or "") in named else 0.6
 
 
-def _unit_candidates(seen: PageView, weights: Weights, numeric: bool, near: float) -> list[Candidate]:
+def _unit_candidates(
+    seen: PageView, weights: Weights, ids: frozenset[str], numeric: bool, near: float
+) -> list[Candidate]:
     found = []
     for place, (unit, own) in enumerate(zip(seen.units, seen.unit_stems, strict=True)):
         if len(own) < 2:
@@ -210,6 +212,8 @@ def _unit_candidates(seen: PageView, weights: Weights, numeric: bool, near: floa
             score *= 0.85
         if unit.kind == "line" and len(own) < 4:
             score *= 0.9
+        if unit.kind == "cells" and any(re.search(rf"(?:^|: ){i}(?:;|$)", unit.text) for i in ids):
+            score += 0.35
         found.append(Candidate(seen, near * score, unit=unit))
     return found
 
@@ -217,7 +221,7 @@ def _unit_candidates(seen: PageView, weights: Weights, numeric: bool, near: floa
 def _row_candidates(
     seen: PageView, weights: Weights, analysis: Analysis, part: str, near: float
 ) -> list[Candidate]:
-    asked_years, ids = years(part) or analysis.years, _asked_numbers(part)
+    asked_years, ids = years(part) or analysis.years, asked_numbers(part)
     found = []
     for row, own in zip(seen.rows, seen.row_stems, strict=True):
         base = [(1.0, own), (0.8, stem_set(row.section)), (0.65, stem_set(row.title)), (0.3, seen.top)]
@@ -242,7 +246,7 @@ def _row_candidates(
     return found
 
 
-def _asked_numbers(part: str) -> frozenset[str]:
+def asked_numbers(part: str) -> frozenset[str]:
     """The numbers by which a part names rows: `rank 19`, `error 88 and 188`."""
     found: set[str] = set()
     for match in re.finditer(

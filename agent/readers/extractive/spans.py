@@ -118,6 +118,16 @@ def _cell(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
     return None
 
 
+def cell_beside(fact: Fact, number: str, analysis: Analysis) -> str:
+    """The cell under the header asked for in a row of words that a number names; empty where it is none."""
+    pairs = [part.split(": ", 1) for part in bare(fact.text).split("; ") if ": " in part]
+    if not any(value.strip() == number for _, value in pairs):
+        return ""
+    others = [(key, value) for key, value in pairs if value.strip() != number]
+    best = max(others, key=lambda pair: covered(analysis.target, pair[0]), default=("", ""))
+    return best[1].strip()
+
+
 def _cause(facts: Sequence[Fact]) -> Attempt | None:
     """What stands behind `due to`, `because of`, `driven by` in the best fact that has it."""
     for fact in facts:
