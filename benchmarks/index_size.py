@@ -4,9 +4,9 @@
     python benchmarks/index_size.py DATA --documents 5 --pages 40
 
 DATA holds `mmlongbench/` and `financebench/`. Each document's pages are embedded once; every setting then
-writes a real index of the same vectors, opens it and ranks the pages by late interaction alone. Recall is over
-answerable questions with gold pages; a gold page beyond those embedded counts as missed. Bytes are of all files
-of the index, manifest included, over all pages.
+writes a real index of the same vectors, opens it and ranks the pages by late interaction alone. Recall is
+over answerable questions with gold pages; a gold page beyond those embedded counts as missed. Bytes are of
+all files of the index, manifest included, over all pages.
 """
 
 import argparse
