@@ -118,12 +118,17 @@ def open_asker(
     """
     from agent.readers import load_reader
     from indexes.document import Document
+    from indexes.encoders import load_encoder
+    from indexes.encoders.protocol import ImageEncoder
     from retrieval.hybrid import open_retriever
 
     start = time.perf_counter()
     with Document.open(path, password=password, ocr=config.ocr, quiet=quiet) as document:
-        retriever = open_retriever(document, encoder=config.encoder, quiet=quiet)
-        reader = load_reader(config.reader, getattr(retriever, "encoder", None))
+        encoder = load_encoder(config.encoder, **config.encoder_settings)
+        retriever = open_retriever(document, encoder=encoder, quiet=quiet)
+        # A reader compares texts with each other, for which an encoder of images was not made.
+        texts = load_encoder("minilm") if isinstance(encoder, ImageEncoder) else encoder
+        reader = load_reader(config.reader, texts)
         yield Asker(document, retriever, reader, config, time.perf_counter() - start)
 
 

@@ -19,6 +19,11 @@ class Config(BaseModel):
     Attributes:
         name: the config's name; it is no key of the file and does not enter the digest.
         encoder: the retriever's encoder, by name.
+        encoder_model: of the encoder `colqwen`, the model: a folder or a name of the Hugging Face hub.
+        encoder_base: where the base of an adapter lies, if not where the adapter says.
+        device: what the encoder runs on: `cuda`, `mps` or `cpu`; the best one by default.
+        max_num_visual_tokens: vectors that the encoder may give a page.
+        batch_size: pages that the encoder takes at a time.
         reader: the reader, by name.
         rounds: retrieve-read-record passes at most.
         k: pages read a round.
@@ -32,6 +37,11 @@ class Config(BaseModel):
 
     name: str = Field(default="", exclude=True)
     encoder: str = Field(default="minilm", min_length=1)
+    encoder_model: str | None = Field(default=None, min_length=1)
+    encoder_base: str | None = Field(default=None, min_length=1)
+    device: str | None = Field(default=None, min_length=1)
+    max_num_visual_tokens: int | None = Field(default=None, ge=16, le=16_384)
+    batch_size: int | None = Field(default=None, ge=1, le=1024)
     reader: str = Field(default="extractive", min_length=1)
     rounds: int = Field(default=3, ge=1, le=50)
     k: int = Field(default=4, ge=1, le=100)
@@ -39,6 +49,19 @@ class Config(BaseModel):
     max_seconds: float = Field(default=120.0, gt=0, le=86_400)
     dpi: int = Field(default=144, ge=36, le=600)
     ocr: bool = True
+
+    @property
+    def encoder_settings(self) -> dict[str, Any]:
+        """What the encoder is loaded with; empty for one without a model of the user's choice."""
+        settings = {
+            "model": self.encoder_model,
+            "base": self.encoder_base,
+            "device": self.device,
+            "max_num_visual_tokens": self.max_num_visual_tokens,
+            "batch_size": self.batch_size,
+            "dpi": self.dpi if self.encoder_model else None,
+        }
+        return {key: value for key, value in settings.items() if value is not None}
 
     @property
     def digest(self) -> str:

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from indexes.encoders.options import add_encoder_options, encoder_of
 from indexes.errors import InputError, run_command
 from indexes.files import IMAGE_SUFFIXES, natural_key
 
 if TYPE_CHECKING:
-    from indexes.encoders.protocol import Encoder
+    from indexes.encoders.protocol import PageEncoder
 
 EXAMPLES = """examples:
   python -m indexes.build annual-report.pdf
   python -m indexes.build reports/ scans/contract-pages/
   python -m indexes.build reports/ --no-ocr --quiet
+  python -m indexes.build reports/ --encoder colqwen --model vidore/colqwen2.5-v0.2
 
 What is built is cached under $PAGETRAIL_CACHE (else the user's cache folder) and found by every other
 command. An interrupted build goes on where it stopped."""
@@ -24,10 +26,9 @@ command. An interrupted build goes on where it stopped."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Builds the index of each document named; returns 2 if any could not be."""
     options = _parser().parse_args(arguments)
-    from indexes.encoders import load_encoder
 
     documents = [document for name in options.documents for document in documents_in(Path(name))]
-    encoder = load_encoder(options.encoder)
+    encoder = encoder_of(options)
     failed: list[str] = []
     for number, path in enumerate(documents, start=1):
         if not options.quiet:
@@ -68,7 +69,7 @@ def _has_images(folder: Path) -> bool:
     return any(entry.suffix.lower() in IMAGE_SUFFIXES and entry.is_file() for entry in folder.iterdir())
 
 
-def _build(path: Path, encoder: "Encoder", options: argparse.Namespace) -> str:
+def _build(path: Path, encoder: "PageEncoder", options: argparse.Namespace) -> str:
     from indexes.document import Document
     from indexes.index import PageIndex
 
@@ -94,10 +95,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DOC_OR_DIR",
         help="a PDF or folder of page images, or a folder of those",
     )
-    parser.add_argument("--encoder", default="minilm", help="what embeds the pages (default: %(default)s)")
     parser.add_argument("--password", help="of encrypted PDFs")
     parser.add_argument("--no-ocr", dest="ocr", action="store_false", help="leave pages without text unread")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    add_encoder_options(parser)
     return parser
 
 

@@ -3,7 +3,6 @@
 import logging
 import shutil
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -11,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from indexes.cache import digest, entry, lock, publish_dir, scratch_dir
-from indexes.encoders.protocol import Encoder, QueryEmbedding
+from indexes.embedding import embed_pages
+from indexes.encoders.protocol import ImageEncoder, PageEncoder, QueryEmbedding
 from indexes.maxsim import best_matches, total
 from indexes.progress import bar
 from indexes.regions import matched_regions
@@ -60,19 +60,22 @@ class PageIndex:
     def open_or_build(
         cls,
         doc: "Document",
-        encoder: Encoder,
+        encoder: PageEncoder,
         *,
         quiet: bool = True,
-        settings: IndexSettings = IndexSettings(),  # noqa: B008
+        settings: IndexSettings | None = None,
     ) -> Self:
         """Opens the index of a document, building it first where there is none or it does not match.
 
         Raises:
             InputError: the cache cannot be written.
         """
+        image_encoder = encoder if isinstance(encoder, ImageEncoder) else None
+        if settings is None:
+            settings = IndexSettings(image_encoder.dim, bits=16) if image_encoder else IndexSettings()
         about = {
             "document": doc.sha256,
-            "words": doc.key,
+            "words": doc.key if image_encoder is None else "",
             "pages": len(doc),
             "encoder": encoder.name,
             "revision": encoder.revision,
@@ -158,12 +161,13 @@ class _Store:
         return self._codes.reconstruct_n(start, end - start), offsets
 
 
-def _build(doc: "Document", encoder: Encoder, folder: Path, about: dict[str, Any], quiet: bool) -> None:
+def _build(doc: "Document", encoder: PageEncoder, folder: Path, about: dict[str, Any], quiet: bool) -> None:
     """Builds an index and publishes it as `folder`; parts that a killed build left are used."""
     work = folder.with_name(f"{folder.name}.parts")
     spans = [range(i, min(i + PART_PAGES, len(doc) + 1)) for i in range(1, len(doc) + 1, PART_PAGES)]
     paths = [work / f"{span.start:06d}-{span.stop - 1:06d}.npz" for span in spans]
-    _ = doc.labels  # reads the document, with a bar of its own
+    if not isinstance(encoder, ImageEncoder):
+        _ = doc.labels  # reads the document, with a bar of its own
     with bar(len(doc), "indexing", "page", quiet) as progress:
         missing = []
         for span, path in zip(spans, paths, strict=True):
@@ -171,9 +175,8 @@ def _build(doc: "Document", encoder: Encoder, folder: Path, about: dict[str, Any
                 missing.append((span, path))
             else:
                 progress.update(len(span))
-        pages = doc.pages([number for span, _ in missing for number in span])
         for span, path in missing:
-            save_part(path, part_of(encoder.encode_pages(list(islice(pages, len(span))))))
+            save_part(path, part_of(embed_pages(doc, encoder, span)))
             progress.update(len(span))
     with scratch_dir(folder) as scratch:
         write_index(scratch, lambda: _parts(paths, spans), about)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from indexes.encoders.protocol import Encoder, QueryEmbedding
+from indexes.encoders.protocol import Encoder, PageEncoder, QueryEmbedding
 from indexes.types import BBox, OutlineEntry, Page, PageRef
 from retrieval.bm25 import Bm25, Scores, max_pool
 from retrieval.finance import statement_pages
@@ -190,8 +190,15 @@ class HybridRetriever:
         return boxes
 
 
-def open_retriever(doc: "Document", *, encoder: str = "minilm", quiet: bool = True) -> HybridRetriever:
+def open_retriever(
+    doc: "Document", *, encoder: str | PageEncoder = "minilm", quiet: bool = True
+) -> HybridRetriever:
     """Opens a retriever on a document, indexing it first where that has not been done.
+
+    Args:
+        doc: the document.
+        encoder: what embeds its pages and the queries, or its name.
+        quiet: no progress bars on stderr.
 
     Raises:
         InputError: the encoder is unknown, or the cache cannot be written.
@@ -199,7 +206,7 @@ def open_retriever(doc: "Document", *, encoder: str = "minilm", quiet: bool = Tr
     from indexes.encoders import load_encoder
     from indexes.index import PageIndex
 
-    loaded = load_encoder(encoder)
+    loaded = load_encoder(encoder) if isinstance(encoder, str) else encoder
     index = PageIndex.open_or_build(doc, loaded, quiet=quiet)
     return HybridRetriever(doc.pages(), index, loaded, outline=doc.outline, labels=doc.labels)
 

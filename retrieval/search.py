@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from indexes.encoders.options import add_encoder_options, encoder_of
 from indexes.errors import InputError, run_command
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with Document.open(
         options.document, password=options.password, ocr=not options.no_ocr, quiet=options.quiet
     ) as document:
-        retriever = open_retriever(document, encoder=options.encoder, quiet=options.quiet)
+        retriever = open_retriever(document, encoder=encoder_of(options), quiet=options.quiet)
         for query in queries:
             found = retriever.retrieve(query, options.k)
             if options.json:
@@ -80,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.add_argument("--password", help="of an encrypted PDF")
     parser.add_argument("--no-ocr", action="store_true", help="leave pages without a text layer unread")
-    parser.add_argument("--encoder", default="minilm", help="what embeds pages and queries (default minilm)")
+    add_encoder_options(parser)
     return parser
 
 

@@ -43,26 +43,31 @@ class QueryEmbedding:
 
 
 class Encoder(Protocol):
-    """Turns pages and queries into vectors; `name` and `revision` go into the index's manifest."""
+    """Turns queries into vectors, and pages too: by their words or by their images.
+
+    `name` and `revision` go into the index's manifest.
+    """
 
     name: str
     revision: str
-
-    def encode_pages(self, pages: Sequence[Page]) -> list[PageEmbedding]:
-        """Embeds pages; the result of a page does not depend on the others in the call."""
-        ...
 
     def encode_query(self, text: str) -> QueryEmbedding:
         """Embeds a query; an empty one gives `q == 0` vectors."""
         ...
 
 
-@runtime_checkable
-class ImageEncoder(Protocol):
-    """Turns pages into vectors by looking at them, rendered at `dpi`; `dim` is that of all its vectors."""
+class TextEncoder(Encoder, Protocol):
+    """An encoder that reads the words of pages."""
 
-    name: str
-    revision: str
+    def encode_pages(self, pages: Sequence[Page]) -> list[PageEmbedding]:
+        """Embeds pages; the result of a page does not depend on the others in the call."""
+        ...
+
+
+@runtime_checkable
+class ImageEncoder(Encoder, Protocol):
+    """An encoder that looks at pages, rendered at `dpi`; `dim` is that of all its vectors."""
+
     dpi: float
     dim: int
 
@@ -70,6 +75,5 @@ class ImageEncoder(Protocol):
         """Embeds pages by their images, one for each ref; a page's result does not depend on the others."""
         ...
 
-    def encode_query(self, text: str) -> QueryEmbedding:
-        """Embeds a query; an empty one gives `q == 0` vectors."""
-        ...
+
+PageEncoder = TextEncoder | ImageEncoder
