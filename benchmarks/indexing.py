@@ -3,11 +3,11 @@
     python benchmarks/indexing.py report.pdf
     python benchmarks/indexing.py report.pdf --sizes 50 200 800 --queries 30
 
-Every measurement runs in a process and a cache of its own. `parts` is PyMuPDF's words and blocks of all pages
-in one process, then the plain torch forward pass over windows of 90 words of the same text, batched by
-length; `whole` is opening the document, reading it, loading the encoder and building the index. Peak memory is
-of the largest process. Sizes are made by repeating the PDF's pages. Warm retrieval is late interaction, pooled
-vectors and the regions of ten pages in a process that has the index open.
+Every measurement runs in a process and a cache of its own. `parts` is PyMuPDF's words and blocks of all
+pages in one process, then the plain torch forward pass over windows of 90 words of the same text, batched by
+length; `whole` is opening the document, reading it, loading the encoder and building the index. Peak memory
+is of the largest process. Sizes are made by repeating the PDF's pages. Warm retrieval is late interaction,
+pooled vectors and the regions of ten pages in a process that has the index open.
 """
 
 import argparse
