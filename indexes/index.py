@@ -122,6 +122,8 @@ class _Store:
     def __init__(self, folder: Path, kind: str) -> None:
         import faiss
 
+        # Decoding takes microseconds a page: threads that spin between pages cost more than they gain.
+        faiss.omp_set_num_threads(1)
         self._codes: Any = faiss.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
         self._boxes = np.load(folder / f"{kind}_boxes.npy", mmap_mode="r", allow_pickle=False)
         self._offsets: NDArray[np.int64] = np.load(folder / f"{kind}_offsets.npy", allow_pickle=False)
