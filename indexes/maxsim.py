@@ -2,8 +2,8 @@
 
 `score(query, page) = sum over query vectors of the highest inner product with any vector of the page`,
 of Khattab and Zaharia (2020), "ColBERT", section 3.3. With L2-normalized vectors each term is a cosine, so a
-score lies in `-q` to `q`. What is no vector never wins: a padded place and a page without vectors count as -inf,
-not as 0, which would beat a negative similarity.
+score lies in `-q` to `q`. What is no vector never wins: a padded place and a page without vectors count as
+-inf, not as 0, which would beat a negative similarity.
 """
 
 import numpy as np
