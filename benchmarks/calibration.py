@@ -35,7 +35,7 @@ from benchmarks.answers import Row, prediction_for_scoring, read_rows, write_blo
 from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer  # noqa: E402
 from indexes.errors import run_command  # noqa: E402
 
-RIDGE = 1.0
+RIDGE = 4.0
 OUT = Path(__file__).resolve().parents[1] / "agent/readers/extractive/calibration.json"
 Array = NDArray[np.float64]
 

@@ -13,6 +13,25 @@ from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.text import content
 from agent.types import Fact
 
+_MEMBERS = {
+    "computed": ("formula", "line item", "change"),
+    "cell": ("cell", "table cell", "cells by number", "year of row"),
+    "typed": (
+        "typed date",
+        "typed time",
+        "typed year",
+        "typed phone",
+        "typed e-mail",
+        "typed address",
+        "typed number",
+        "name",
+    ),
+    "stated": ("stated count", "count word", "count numbered"),
+    "choice": ("comparison", "mentioned option", "yes", "no"),
+}
+FAMILIES: Mapping[str, str] = {kind: family for family, kinds in _MEMBERS.items() for kind in kinds}
+"""The family of each way to an answer; ways that fit the question loosely have none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
@@ -35,7 +54,8 @@ def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dic
     `coverage`: share of the question's content words in the facts it rests on; `known`: in all facts;
     `absent name`: share of the question's names that no fact holds; `absent year`: the same for years;
     `score`: the reader's score of the first fact; `margin`: by how much it leads the next of another page;
-    `visual`: the question asks what only a picture shows; `kind ...`: how the answer was found.
+    `visual`: the question asks what only a picture shows; `kind ...`: how the answer was found, and
+    `family ...`: that way together with those like it, so that rare ways share what was learnt.
     """
     own = " ".join(f"{f.text} {f.quote}" for f in attempt.facts)
     everything = " ".join(f"{f.text} {f.quote}" for f in facts)
@@ -58,6 +78,7 @@ def features(analysis: Analysis, attempt: Attempt, facts: Sequence[Fact]) -> dic
         "margin": max(0.0, min(1.0, margin)),
         "visual": float(analysis.visual),
         f"kind {attempt.kind}": 1.0,
+        f"family {FAMILIES.get(attempt.kind, 'loose')}": 1.0,
     }
 
 
