@@ -1,8 +1,8 @@
 """OCR of pages without a text layer by rapidocr (PP-OCR on ONNX Runtime), in a worker.
 
 On five pages that have a text layer (a filing, a paper, brochures, a manual; one thread) word recall was
-0.98 with these settings and with rapidocr's own, in 3.9 instead of 5.6 CPU seconds a page. Recognizing line by
-line instead of in padded batches is faster on a CPU and makes a line's text independent of its neighbours.
+0.98 with these settings and with rapidocr's own, in 3.9 instead of 5.6 CPU seconds a page. Recognizing line
+by line instead of in padded batches is faster on a CPU and makes a line's text independent of its neighbours.
 """
 
 import json
