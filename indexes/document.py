@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 # what makes pages: when one of these changes, documents are read again
-RULES = (
+WORD_RULES = (
     "blocks",
     "columns",
     "extract",
-    "labels",
     "lines",
     "ocr_page",
     "page_store",
@@ -35,6 +34,7 @@ RULES = (
     "source",
     "tables",
 )
+RULES = (*WORD_RULES, "labels")
 
 
 class Document:
@@ -114,8 +114,8 @@ class Document:
 
     @property
     def key(self) -> str:
-        """A digest of what the pages' words depend on: content, password, OCR or not, reading rules."""
-        return self._key(self._secret, self._ocr)
+        """A digest of what the pages' words and blocks depend on: content, password, OCR or not, rules."""
+        return digest(_rules_digest(WORD_RULES), self.sha256, self._secret, self._ocr)
 
     @property
     def labels(self) -> tuple[str | None, ...]:
@@ -219,7 +219,7 @@ class Document:
             raise ValueError(f"page {number} of {self.path.name}: the document has {self._count} pages")
 
     def _key(self, *more: object) -> str:
-        return digest(_rules_digest(), self.sha256, *more)
+        return digest(_rules_digest(RULES), self.sha256, *more)
 
     @property
     def _ocr_folder(self) -> Path:
@@ -270,11 +270,11 @@ class Document:
 
 
 @functools.cache
-def _rules_digest() -> str:
+def _rules_digest(names: tuple[str, ...]) -> str:
     """Names the code that makes pages, so that pages made by other code are never taken for its own."""
     from importlib.metadata import version
 
-    sources = [Path(__file__).with_name(f"{name}.py").read_bytes().hex() for name in RULES]
+    sources = [Path(__file__).with_name(f"{name}.py").read_bytes().hex() for name in names]
     return digest(version("pymupdf"), *sources)
 
 

@@ -38,7 +38,10 @@ def printed_candidates(lines: Sequence[Line]) -> list[tuple[str, str, int]]:
     """
     found = []
     for line in lines:
-        tokens = [token for token in (part.strip("|-–—[]()<>.,:•·*~") for part in line.text.split()) if token]
+        parts = line.text.split()
+        if len(parts) > 1 and parts[0].endswith((")", ".")) and not parts[0].startswith("("):
+            parts = parts[1:]  # an item's or a heading's number
+        tokens = [token for token in (part.strip("|-–—[]()<>.,:•·*~") for part in parts) if token]
         places = {0, len(tokens) - 1} if tokens else set()
         places |= {i + 1 for i, token in enumerate(tokens[:-1]) if token.casefold() in ("page", "p", "pg")}
         for token in (tokens[place] for place in sorted(places, reverse=True)):
@@ -81,7 +84,8 @@ def _plain(labels: Sequence[str]) -> bool:
 def _runs(printed: Sequence[Sequence[tuple[str, str, int]]]) -> list[str | None]:
     """Keeps the numbers that grow with the pages: candidates vote for their series and offset.
 
-    A number counts if two others at least go with it, one of them on a page close by.
+    A number counts if two others at least go with it, one of them on a page close by; a Roman one needs one
+    other, because front matter is short.
     """
     keys = [{(series, value - page) for _, series, value in found} for page, found in enumerate(printed)]
     votes = Counter(key for found in keys for key in found)
@@ -91,7 +95,8 @@ def _runs(printed: Sequence[Sequence[tuple[str, str, int]]]) -> list[str | None]
         best: tuple[int, str] | None = None
         for label, series, value in candidates:
             key = (series, value - page)
-            if votes[key] >= 3 and key in around and (best is None or votes[key] > best[0]):
+            enough = 3 if series.endswith("1") else 2
+            if votes[key] >= enough and key in around and (best is None or votes[key] > best[0]):
                 best = (votes[key], label)
         labels.append(best[1] if best else None)
     return labels

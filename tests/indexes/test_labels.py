@@ -50,6 +50,10 @@ def test_numbers_that_do_not_grow_are_no_labels(tmp_path: Path) -> None:
     assert _labels(tmp_path, lambda n: "2022") == (None,) * 8
 
 
+def test_the_numbers_of_items_are_no_labels(tmp_path: Path) -> None:
+    assert _labels(tmp_path, lambda n: f"{n}) Electrification") == (None,) * 8
+
+
 def test_a_page_without_a_number_has_none(tmp_path: Path) -> None:
     found = _labels(tmp_path, lambda n: "" if n in (1, 5) else str(n))
     assert found == (None, "2", "3", "4", None, "6", "7", "8")
@@ -80,3 +84,10 @@ def test_labels_that_only_count_pages_give_way_to_printed_ones() -> None:
 def test_roman_numbers_are_read_only_if_well_formed() -> None:
     assert [roman(text) for text in ("i", "iv", "XII", "mcmxc")] == [1, 4, 12, 1990]
     assert [roman(text) for text in ("iiii", "vx", "abc", "")] == [None] * 4
+
+
+def test_two_roman_numbers_of_a_short_front_matter_are_labels(sample_pdf: Path) -> None:
+    from eval.sample import LABELS
+
+    with Document.open(sample_pdf) as document:
+        assert document.labels == LABELS

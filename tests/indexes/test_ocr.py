@@ -68,7 +68,7 @@ def test_a_scan_reads_like_the_typed_page(mixed: Path, monkeypatch: pytest.Monke
         assert any(block.kind == "text" for block in with_layout.blocks)
 
     # other rules make other pages, but no page is read by OCR again
-    monkeypatch.setattr(document, "_rules_digest", lambda: "other rules")
+    monkeypatch.setattr(document, "_rules_digest", lambda names: "other rules")
     with Document.open(mixed) as opened:
         real = opened._pool.run
         asked: list[str] = []
