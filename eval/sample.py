@@ -337,9 +337,11 @@ def sample_pdf() -> bytes:
 
 def main() -> int:
     """Writes the sample document to the path given."""
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        sys.stdout.write("usage: python -m eval.sample sample.pdf\n")
+        return 0
     if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
-        sys.stderr.write("usage: python -m eval.sample sample.pdf\n")
-        return 0 if sys.argv[1:] in (["-h"], ["--help"]) else 2
+        raise InputError("expected the path to write to, as in: python -m eval.sample sample.pdf")
     path = Path(sys.argv[1])
     if not path.parent.is_dir():
         raise InputError(f"{path}: its folder does not exist; make it first")

@@ -4,10 +4,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from indexes.encoders.options import add_encoder_options, encoder_of
-from indexes.errors import InputError, run_command
+from indexes.errors import InputError, one_line, run_command
 from indexes.files import IMAGE_SUFFIXES, natural_key
 
 if TYPE_CHECKING:
@@ -21,6 +21,11 @@ EXAMPLES = """examples:
 
 What is built is cached under $PAGETRAIL_CACHE (else the user's cache folder) and found by every other
 command. An interrupted build goes on where it stopped."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see python -m indexes.build --help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -39,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         except InputError as error:
             failed.append(str(error))
     for message in failed:
-        sys.stderr.write(f"error: {' '.join(message.split())}\n")
+        sys.stderr.write(f"error: {one_line(message)}\n")
     if failed and len(documents) > 1:
         sys.stderr.write(f"{len(failed)} of {len(documents)} documents could not be indexed\n")
     return 2 if failed else 0
@@ -53,13 +58,15 @@ def documents_in(path: Path) -> list[Path]:
     Raises:
         InputError: it is a folder without any document.
     """
-    if not path.is_dir() or _has_images(path):
-        return [path]
     try:
+        if not path.is_dir() or _has_images(path):
+            return [path]
         entries = sorted(path.iterdir(), key=lambda entry: natural_key(entry.name))
+        found = [e for e in entries if e.suffix.lower() == ".pdf" or (e.is_dir() and _has_images(e))]
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions") from error
-    found = [e for e in entries if e.suffix.lower() == ".pdf" or (e.is_dir() and _has_images(e))]
+        raise InputError(
+            f"{error.filename}: cannot be read ({error.strerror}); check its permissions"
+        ) from error
     if not found:
         raise InputError(f"{path}: a folder without PDFs and page images; name one that has some")
     return found
@@ -83,7 +90,7 @@ def _build(path: Path, encoder: "PageEncoder", options: argparse.Namespace) -> s
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m indexes.build",
         description="Read documents and build their indexes ahead of time.",
         epilog=EXAMPLES,

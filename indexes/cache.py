@@ -24,13 +24,7 @@ def cache_root() -> Path:
     Raises:
         InputError: the folder cannot be made or is no folder.
     """
-    named = os.environ.get("PAGETRAIL_CACHE", "").strip()
-    if named:
-        root = Path(named).expanduser().absolute()
-    else:
-        import platformdirs
-
-        root = Path(platformdirs.user_cache_dir("pagetrail", appauthor=False))
+    root = _named_root()
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -38,6 +32,18 @@ def cache_root() -> Path:
     if not os.access(root, os.R_OK | os.X_OK):
         raise InputError(f"cache folder {root}: cannot be read; {_WAY_OUT}")
     return root
+
+
+def _named_root() -> Path:
+    named = os.environ.get("PAGETRAIL_CACHE", "").strip()
+    if named:
+        try:
+            return Path(named).expanduser().absolute()
+        except RuntimeError as error:  # `~nobody`
+            raise InputError(f"cache folder {named}: no such home folder; {_WAY_OUT}") from error
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("pagetrail", appauthor=False))
 
 
 def entry(kind: str, key: str) -> Path:
@@ -144,9 +150,12 @@ def lock(path: Path) -> Iterator[None]:
 
 def write_error(path: Path, error: OSError) -> InputError:
     """The one line that tells a user why `path` could not be written and what to do."""
+    cached = path.is_relative_to(_named_root())
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return InputError(f"no space left to write {path}; free some, or set PAGETRAIL_CACHE to another disk")
-    return InputError(f"cannot write {path}: {_reason(error)}; {_WAY_OUT}")
+        other = "set PAGETRAIL_CACHE to another disk" if cached else "name a place on another disk"
+        return InputError(f"no space left to write {path}; free some, or {other}")
+    way_out = _WAY_OUT if cached else "name a place that can be written"
+    return InputError(f"cannot write {path}: {_reason(error)}; {way_out}")
 
 
 def _reason(error: OSError) -> str:

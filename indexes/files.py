@@ -43,8 +43,11 @@ def find_files(path: str | os.PathLike[str]) -> Files:
     Raises:
         InputError: nothing is there, it cannot be read, is empty, or is neither PDF nor page images.
     """
-    named = Path(path).expanduser()
+    if not os.fspath(path):
+        raise InputError("the document has no name; name a PDF or a folder of page images")
+    named = Path(path)
     try:
+        named = named.expanduser()
         real = named.resolve()
         if real.is_dir():
             images = _images(real)
@@ -57,7 +60,7 @@ def find_files(path: str | os.PathLike[str]) -> Files:
         else:
             raise InputError(f"{named}: no such file or folder; check the path")
         return Files(real, images, stamp(images or (real,)))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: links in a circle, `~nobody`
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"{named}: cannot be read ({reason}); check the path and its permissions") from error
 

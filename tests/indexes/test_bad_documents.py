@@ -37,6 +37,20 @@ def test_a_name_that_no_file_can_have(tmp_path: Path) -> None:
     assert "cannot be read" in _refusal(str(tmp_path / "a") + "x" * 300)
 
 
+def test_a_link_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "circle.pdf").symlink_to("circle.pdf")
+    assert "cannot be read" in _refusal(tmp_path / "circle.pdf")
+
+
+def test_the_home_of_nobody() -> None:
+    assert "cannot be read" in _refusal("~no-such-user/report.pdf")
+
+
+def test_an_empty_name_is_not_the_folder_one_is_in() -> None:
+    with pytest.raises(InputError, match="has no name"):
+        Document.open("")
+
+
 def test_a_folder_without_images(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "PNG or JPEG" in _refusal(tmp_path / "empty")
@@ -168,3 +182,9 @@ def test_an_atomic_write_that_fails_keeps_what_was_there(
     with pytest.raises(InputError, match="no space left"):
         cache.write_atomic(file, b"new")
     assert file.read_bytes() == b"old" and list(tmp_path.glob(".entry*")) == []
+
+
+def test_a_cache_folder_in_the_home_of_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGETRAIL_CACHE", "~no-such-user/cache")
+    with pytest.raises(InputError, match="set PAGETRAIL_CACHE"):
+        Document.open(text_pdf(tmp_path / "a.pdf", ["x"]))

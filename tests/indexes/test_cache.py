@@ -1,5 +1,6 @@
 """The cache's own promises: atomic, safe between processes, no clash of keys."""
 
+import errno
 import subprocess
 import sys
 import time
@@ -24,6 +25,15 @@ def test_the_cache_lies_where_the_environment_says(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("PAGETRAIL_CACHE", str(tmp_path / "deep" / "cache"))
     assert cache.cache_root() == tmp_path / "deep" / "cache"
     assert cache.entry("pages", "abcdef") == tmp_path / "deep" / "cache" / "pages" / "ab" / "abcdef"
+
+
+def test_a_place_outside_the_cache_is_no_matter_of_the_cache_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGETRAIL_CACHE", str(tmp_path / "cache"))
+    for path, said in ((tmp_path / "cache" / "x", "set PAGETRAIL_CACHE"), (tmp_path / "out", "name a place")):
+        for number in (errno.EISDIR, errno.ENOSPC):
+            assert said in str(cache.write_error(path, OSError(number, "no")))
 
 
 def test_the_second_to_publish_a_folder_gives_way(tmp_path: Path) -> None:
