@@ -91,8 +91,10 @@ def read(state: State, run: Run) -> State:
     with guarded("read", errors):
         pages = run.layout(numbers)
     for number in numbers:
-        if number not in pages:
-            errors.append(StepError("read", "MissingPage", f"page {number} could not be opened"))
+        why = "could not be opened" if number not in pages else _unread(pages[number], run)
+        if why is not None:
+            errors.append(StepError("read", "MissingPage", f"page {number} {why}"))
+            pages.pop(number, None)
     readings = _readings(state, run, [pages[n] for n in numbers if n in pages], errors)
     missing = _still_missing(readings, state)
     record = replace(
@@ -113,6 +115,12 @@ def read(state: State, run: Run) -> State:
         "seconds": {"read": timer()},
         "tokens": sum(reading.tokens for reading in readings),
     }
+
+
+def _unread(page: Page, run: Run) -> str | None:
+    """Why a page that opens holds nothing to read, as the document says it; None where nothing went wrong."""
+    why = run.document.failed.get(page.ref.page)
+    return None if why is None or len(page.words) else f"could not be read: {plain(why, 200)}"
 
 
 def _readings(state: State, run: Run, pages: Sequence[Page], errors: list[StepError]) -> list[Reading]:
@@ -265,8 +273,10 @@ def _nothing_was_read(state: State) -> bool:
 
 
 def _all_failed(item: RoundRecord) -> bool:
-    failed = sum(error.step.startswith("read") for error in item.errors)
-    return failed > len(item.read) or (failed == 1 and len(item.read) == 1)
+    missing = sum(error.kind == "MissingPage" for error in item.errors)
+    failed = sum(error.step.startswith("read") for error in item.errors) - missing
+    opened = len(item.read) - missing
+    return not opened or failed > opened or (failed == 1 and opened == 1)
 
 
 def _said(errors: Sequence[StepError]) -> str:

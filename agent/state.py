@@ -18,6 +18,11 @@ class PageSource(Protocol):
     doc_id: str
     outline: tuple[OutlineEntry, ...]
 
+    @property
+    def failed(self) -> Mapping[int, str]:
+        """Pages that something went wrong with, and what."""
+        ...
+
     def __len__(self) -> int: ...
 
     def layout(self, numbers: Sequence[int]) -> Mapping[int, Page]:

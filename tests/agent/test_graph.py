@@ -9,6 +9,7 @@ from agent_fakes import (
     FakeDocument,
     FakeRetriever,
     ScriptedReader,
+    make_page,
     make_run,
     quoting,
     saying,
@@ -183,6 +184,27 @@ def test_pages_that_cannot_be_opened_are_said_and_skipped() -> None:
     )
     assert trajectory.answer == "42"
     assert [e.message for e in trajectory.rounds[0].errors] == ["page 1 could not be opened"]
+
+
+@pytest.mark.parametrize("empty", [(1,), (1, 2, 3)])
+def test_a_run_whose_pages_could_not_be_read_is_an_error_not_an_abstention(empty: tuple[int, ...]) -> None:
+    document = FakeDocument([make_page(number, []) for number in empty])
+    document.failed = {number: "ValueError: cannot be decoded" for number in empty}
+    trajectory = go(ScriptedReader(), document=document)
+    row = sound(trajectory)
+    assert trajectory.stop == "error"
+    assert "page 1 could not be read: ValueError: cannot be decoded" in row["status"]
+
+
+def test_a_page_that_could_not_be_read_among_others_is_said_and_skipped() -> None:
+    document = FakeDocument()
+    document.failed = {2: "layout: too slow", 6: "ValueError: cannot be decoded"}
+    reader = ScriptedReader(reads=quoting("It has 42 offices."), answers=saying("42"))
+    trajectory = go(reader, document=document, k=6)
+    assert trajectory.answer == "42"
+    assert [e.message for e in trajectory.rounds[0].errors] == [
+        "page 6 could not be read: ValueError: cannot be decoded"
+    ]
 
 
 @pytest.mark.parametrize("error", [NameError("typo"), AssertionError("ours"), InputError("the disk is full")])
