@@ -63,7 +63,9 @@ class PdfSource:
         pymupdf.TOOLS.mupdf_display_errors(False)
         pymupdf.TOOLS.mupdf_display_warnings(False)
         try:
-            self.doc = pymupdf.open(path, filetype="pdf")
+            # PyMuPDF cannot open a file whose name is not UTF-8: it gets the content instead.
+            data = None if str(path).isprintable() else path.read_bytes()
+            self.doc = pymupdf.open(path if data is None else None, data, "pdf")
         except Exception as error:
             raise InputError(
                 f"{path}: a broken PDF ({_one_line(error)}); fetch or export it again"
@@ -179,9 +181,8 @@ class ImageSource:
                     dpi = image.info.get("dpi", (0, 0))
                     seen = ImageOps.exif_transpose(image).convert("RGB")
             except (OSError, SyntaxError, EOFError) as error:
-                raise ValueError(
-                    f"{path.name}: cannot be decoded as an image ({_one_line(error)})"
-                ) from error
+                reason = _one_line(error).replace(str(path), path.name)
+                raise ValueError(f"{path.name}: cannot be decoded as an image ({reason})") from error
         seen.info["dpi"] = dpi
         return seen
 
@@ -194,7 +195,7 @@ class ImageSource:
         image = self.load(number)
         size = self.size(image)
         scale = fit(image.size, 1.0)
-        wanted = round(image.width * scale), round(image.height * scale)
+        wanted = max(1, round(image.width * scale)), max(1, round(image.height * scale))
         return size, image if scale == 1 else image.resize(wanted, Image.Resampling.BICUBIC)
 
     def size(self, image: Any) -> tuple[float, float]:

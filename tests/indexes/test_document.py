@@ -1,5 +1,7 @@
 """Opening documents: what is seen of a page, labels and outline, failures, the cache of pages."""
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,6 +165,19 @@ def test_an_image_that_cannot_be_decoded_fails_alone(tmp_path: Path) -> None:
         assert [len(page.words) for page in opened.pages()] == [0, 0, 0, 0]
         with pytest.raises(ValueError, match="page 2 of pages"):
             opened.render(2)
+
+
+def test_an_image_as_thin_as_a_line_can_be_read_by_ocr(tmp_path: Path) -> None:
+    Image.new("RGB", (9000, 1), "white").save(tmp_path / "line.png")
+    with Document.open(tmp_path / "line.png") as opened:
+        assert (opened.failed, opened.ocred) == ({}, (1,))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such names")
+def test_a_name_that_is_no_utf8_is_opened(tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.pdf"))
+    with Document.open(text_pdf(tmp_path / "doc.pdf", ["one"]).rename(path)) as opened:
+        assert opened.page(1).text == "one"
 
 
 def test_a_page_that_does_not_exist_is_named(tmp_path: Path) -> None:
