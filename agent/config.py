@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import json
+import reprlib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -112,7 +113,8 @@ def _mapping(text: str, where: str) -> dict[str, Any]:
 
     try:
         values = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        # the others come of dates, numbers and depths that the loader does not check
         raise InputError(f"{where}: not YAML ({' '.join(str(error).split())[:200]})") from error
     if values is None:
         return {}
@@ -134,7 +136,9 @@ def _validated(values: dict[str, Any], name: str, where: str, given: Mapping[str
     except ValidationError as error:
         first = error.errors()[0]
         key, got = ".".join(map(str, first["loc"])), first["input"]
-        what = f"--{key.replace('_', '-')} {got}" if key in given else f"{where}: {key} is {got!r}"
+        what = f"{where}: {key} is {reprlib.repr(got)[:100]}"
+        if key in given:
+            what = f"--{key.replace('_', '-')} {got}"
         raise InputError(f"{what}: {first['msg'].lower()}") from error
 
 

@@ -47,6 +47,12 @@ def test_the_digest_is_of_the_dials_not_of_the_name() -> None:
         ("- a\n- b", "expected `key: value` lines"),
         ("a: [", "not YAML"),
         ("name: x", "unknown key 'name'"),
+        ("rounds: 2020-99-99", "not YAML (month must be in 1..12)"),
+        ('rounds: !!int "abc"', "not YAML"),
+        ('rounds: !!timestamp "abc"', "not YAML"),
+        ("rounds: " + "9" * 5000, "not YAML"),
+        ("rounds: " + "[" * 2000, "not YAML"),
+        ("rounds: [&a [x, x, x], &b [*a, *a, *a], &c [*b, *b, *b], [*c, *c, *c]]", "rounds is [["),
     ],
 )
 def test_a_mistake_in_a_config_is_one_line_that_names_it(tmp_path: Path, text: str, said: str) -> None:
