@@ -1,5 +1,6 @@
 """Reading a whole document once: workers read its pages, rules divide them, the cache keeps them."""
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -53,8 +54,8 @@ def read_document(job: Job, pool: WorkerPool, final: Path) -> None:
         if job.ocr:
             _ocr(job, pool, folder, failed)
         stats, labels, ocred = _look(job, folder)
-        _finish(job, folder, stats, labels)
         meta = {
+            "words": _finish(job, folder, stats, labels),
             "labels": labels,
             "failed": sorted(failed.items()),
             "ocred": ocred,
@@ -88,7 +89,7 @@ def _ocr(job: Job, pool: WorkerPool, folder: Path, failed: dict[int, str]) -> No
     if not wanted:
         return
     files = {number: job.ocr_folder / f"{number:05d}.json" for number in wanted}
-    missing = [number for number in wanted if not files[number].exists()]
+    missing = [number for number in wanted if _ocr_lines(files[number]) is None]
     with bar(len(wanted), "reading scans", "page", job.quiet) as progress:
         progress.update(len(wanted) - len(missing))
         for reply in pool.run(_task(job, "ocr", page=n, out=str(files[n])) for n in missing):
@@ -104,9 +105,17 @@ def _ocr(job: Job, pool: WorkerPool, folder: Path, failed: dict[int, str]) -> No
 
 
 def _with_ocr(page: RawPage, file: Path | None) -> RawPage:
-    if file is None or not file.exists():
-        return page
-    return page_from_lines(page, json.loads(file.read_bytes())["lines"])
+    lines = None if file is None else _ocr_lines(file)
+    return page if lines is None else page_from_lines(page, lines)
+
+
+def _ocr_lines(file: Path) -> list[dict[str, Any]] | None:
+    """What OCR read on a page; None where there is no such file or it is damaged."""
+    try:
+        lines: list[dict[str, Any]] = json.loads(file.read_bytes())["lines"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
+    return lines
 
 
 def _task(job: Job, operation: str, **more: Any) -> dict[str, Any]:
@@ -155,7 +164,9 @@ def _look(job: Job, folder: Path) -> tuple[DocStats, list[str | None], list[int]
     return document_stats(sizes, edges), choose_labels(job.pages, job.labels, printed), ocred
 
 
-def _finish(job: Job, folder: Path, stats: DocStats, labels: list[str | None]) -> None:
+def _finish(job: Job, folder: Path, stats: DocStats, labels: list[str | None]) -> str:
+    """Divides the pages into blocks and keeps them; returns a digest of all words and blocks."""
+    whole = hashlib.sha256()
     for at, batch in enumerate(_raw_pages(job, folder)):
         pages = [
             Page(
@@ -168,5 +179,8 @@ def _finish(job: Job, folder: Path, stats: DocStats, labels: list[str | None]) -
             )
             for page in batch
         ]
-        write_new(folder / batch_name(at), dump_pages(pages))
+        data = dump_pages(pages)
+        whole.update(data)
+        write_new(folder / batch_name(at), data)
         (folder / _raw_name(at)).unlink()
+    return whole.hexdigest()

@@ -1,5 +1,6 @@
 """Pages without a text layer are read by OCR, and only those; raw results survive changes of the rules."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,13 +69,26 @@ def test_a_scan_reads_like_the_typed_page(mixed: Path, monkeypatch: pytest.Monke
         assert any(block.kind == "text" for block in with_layout.blocks)
 
     # other rules make other pages, but no page is read by OCR again
-    monkeypatch.setattr(document, "_rules_digest", lambda names: "other rules")
+    monkeypatch.setattr(document, "_rules_digest", lambda: "other rules")
     with Document.open(mixed) as opened:
         real = opened._pool.run
         asked: list[str] = []
         opened._pool.run = lambda tasks: real([asked.append(t["operation"]) or t for t in tasks])  # type: ignore
         assert opened.page(2).line_texts() == scan.line_texts()
         assert "ocr" not in asked and "extract" in asked
+
+
+@pytest.mark.parametrize("damaged", [b'{"size": [612, 79', b"{}", b"[]", b"\xff"])
+def test_a_damaged_result_is_made_again(mixed: Path, tmp_path: Path, damaged: bytes) -> None:
+    with Document.open(mixed) as opened:
+        before = opened.page(2).text
+    (kept,) = (tmp_path / "cache" / "ocr").rglob("*.json")
+    whole = kept.read_bytes()
+    kept.write_bytes(damaged)
+    shutil.rmtree(tmp_path / "cache" / "pages")
+    with Document.open(mixed) as opened:
+        assert opened.page(2).text == before and not opened.failed
+    assert kept.read_bytes() == whole
 
 
 def test_without_ocr_a_scan_has_no_words(mixed: Path) -> None:
