@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 # what makes pages: when one of these changes, documents are read again
-WORD_RULES = (
+RULES = (
     "blocks",
     "columns",
     "extract",
+    "labels",
     "lines",
     "ocr_page",
     "page_store",
@@ -34,7 +35,6 @@ WORD_RULES = (
     "source",
     "tables",
 )
-RULES = (*WORD_RULES, "labels")
 
 
 class Document:
@@ -114,8 +114,9 @@ class Document:
 
     @property
     def key(self) -> str:
-        """A digest of what the pages' words and blocks depend on: content, password, OCR or not, rules."""
-        return digest(_rules_digest(WORD_RULES), self.sha256, self._secret, self._ocr)
+        """A digest of the words and blocks of all pages. Reads the document."""
+        self._read()
+        return str(self._meta["words"])
 
     @property
     def labels(self) -> tuple[str | None, ...]:
@@ -219,7 +220,7 @@ class Document:
             raise ValueError(f"page {number} of {self.path.name}: the document has {self._count} pages")
 
     def _key(self, *more: object) -> str:
-        return digest(_rules_digest(RULES), self.sha256, *more)
+        return digest(_rules_digest(), self.sha256, *more)
 
     @property
     def _ocr_folder(self) -> Path:
@@ -244,7 +245,7 @@ class Document:
     def _read(self) -> PageStore:
         """The store of finished pages; reads the document where the cache does not have it."""
         if self._store is None:
-            final = entry("pages", self.key)
+            final = entry("pages", self._key(self._secret, self._ocr))
             meta = _read_json(final / "meta.json")
             if meta is None:
                 with lock(final):
@@ -254,7 +255,8 @@ class Document:
                         meta = _read_json(final / "meta.json")
             if meta is None:
                 raise InputError(f"cache entry {final}: cannot be read; remove it")
-            self._meta, self._store = meta, PageStore(final, self.doc_id, int(meta["batch"]))
+            self._meta = meta
+            self._store = PageStore(final, self.doc_id, int(meta["batch"]), meta["labels"])
         return self._store
 
     def _job(self) -> Job:
@@ -270,11 +272,11 @@ class Document:
 
 
 @functools.cache
-def _rules_digest(names: tuple[str, ...]) -> str:
+def _rules_digest() -> str:
     """Names the code that makes pages, so that pages made by other code are never taken for its own."""
     from importlib.metadata import version
 
-    sources = [Path(__file__).with_name(f"{name}.py").read_bytes().hex() for name in names]
+    sources = [Path(__file__).with_name(f"{name}.py").read_bytes().hex() for name in RULES]
     return digest(version("pymupdf"), *sources)
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,11 @@ def batch_name(at: int) -> str:
 
 
 def dump_pages(pages: list[Page]) -> bytes:
-    """A batch of pages; `load_pages` is the inverse, up to the precision of boxes."""
+    """A batch of pages without their labels; `load_pages` is the inverse, up to the precision of boxes."""
     buffer = io.BytesIO()
     heads = [
         {
             "page": page.ref.page,
-            "label": page.label,
             "size": page.size,
             "words": len(page.words),
             "ocr": page.ocr,
@@ -46,8 +46,8 @@ def dump_pages(pages: list[Page]) -> bytes:
     return buffer.getvalue()
 
 
-def load_pages(data: bytes, doc_id: str) -> list[Page]:
-    """Reads what `dump_pages` wrote."""
+def load_pages(data: bytes, doc_id: str, labels: Sequence[str | None]) -> list[Page]:
+    """Reads what `dump_pages` wrote; `labels` are those of all pages of the document."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         heads = json.loads(_text(file["heads"]))
         texts = _text(file["texts"]).split("\n")
@@ -61,7 +61,7 @@ def load_pages(data: bytes, doc_id: str) -> list[Page]:
         blocks = tuple(read_block(record, words) for record in head["blocks"])
         width, height = head["size"]
         ref = PageRef(doc_id, head["page"])
-        pages.append(Page(ref, head["label"], (width, height), words, blocks, head["ocr"]))
+        pages.append(Page(ref, labels[head["page"] - 1], (width, height), words, blocks, head["ocr"]))
         at = end
     return pages
 
@@ -117,12 +117,13 @@ class PageStore:
         folder: where the batches are.
         doc_id: the document's id, for the pages' refs.
         batch: pages a batch.
+        labels: the pages' labels.
     """
 
     KEPT = 4
 
-    def __init__(self, folder: Path, doc_id: str, batch: int) -> None:
-        self.folder, self.doc_id, self.batch = folder, doc_id, batch
+    def __init__(self, folder: Path, doc_id: str, batch: int, labels: Sequence[str | None]) -> None:
+        self.folder, self.doc_id, self.batch, self.labels = folder, doc_id, batch, labels
         self._recent: OrderedDict[int, list[Page]] = OrderedDict()
 
     def page(self, number: int) -> Page:
@@ -138,8 +139,8 @@ class PageStore:
     def _load(self, at: int) -> list[Page]:
         file = self.folder / batch_name(at)
         try:
-            return load_pages(file.read_bytes(), self.doc_id)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            return load_pages(file.read_bytes(), self.doc_id, self.labels)
+        except (OSError, ValueError, LookupError, zipfile.BadZipFile) as error:
             raise InputError(
                 f"cache entry {file}: damaged or gone; remove {self.folder} and try again"
             ) from error

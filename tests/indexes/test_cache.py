@@ -95,7 +95,7 @@ def _pages() -> list[Page]:
 
 def test_pages_come_back_as_they_were_written() -> None:
     before = _pages()
-    after = load_pages(dump_pages(before), "d")
+    after = load_pages(dump_pages(before), "d", ["iv", None])
     for a, b in zip(before, after, strict=True):
         assert (a.ref, a.label, a.size, a.ocr, a.text) == (b.ref, b.label, b.size, b.ocr, b.text)
         np.testing.assert_allclose(a.words.boxes, b.words.boxes, atol=1e-5)
@@ -107,7 +107,7 @@ def test_pages_come_back_as_they_were_written() -> None:
             assert [(c.row, c.column, c.text, c.start, c.end, c.header, c.span) for c in x.cells] == [
                 (c.row, c.column, c.text, c.start, c.end, c.header, c.span) for c in y.cells
             ]
-    again = load_pages(dump_pages(after), "d")
+    again = load_pages(dump_pages(after), "d", ["iv", None])
     assert all(a.blocks == b.blocks for a, b in zip(after, again, strict=True))
 
 
@@ -121,6 +121,6 @@ def test_only_a_few_batches_stay_in_memory(tmp_path: Path) -> None:
     for at in range(10):
         pages = [Page(PageRef("d", at + 1), None, (1.0, 1.0), _pages()[1].words)]
         (tmp_path / batch_name(at)).write_bytes(dump_pages(pages))
-    store = PageStore(tmp_path, "d", 1)
+    store = PageStore(tmp_path, "d", 1, [None] * 10)
     assert [store.page(n).ref.page for n in range(1, 11)] == list(range(1, 11))
     assert len(store._recent) == PageStore.KEPT

@@ -91,3 +91,25 @@ def test_two_roman_numbers_of_a_short_front_matter_are_labels(sample_pdf: Path) 
 
     with Document.open(sample_pdf) as document:
         assert document.labels == LABELS
+
+
+def test_other_labels_leave_the_key_of_the_words_as_it_is(tmp_path: Path) -> None:
+    keys = []
+    for name, first in (("a", 1), ("b", 7)):
+        doc = new_pdf()
+        for _ in range(4):
+            doc.new_page(width=612, height=792).insert_text((72, 90), "the same words")
+        doc.set_page_labels([{"startpage": 0, "prefix": "", "style": "D", "firstpagenum": first}])
+        with Document.open(save(doc, tmp_path / f"{name}.pdf")) as opened:
+            keys.append((opened.labels, opened.key))
+    assert keys[0][0] != keys[1][0] and keys[0][1] == keys[1][1]
+
+
+def test_other_words_are_another_key(tmp_path: Path) -> None:
+    keys = set()
+    for name in ("a", "b"):
+        doc = new_pdf()
+        doc.new_page(width=612, height=792).insert_text((72, 90), f"the word {name}")
+        with Document.open(save(doc, tmp_path / f"{name}.pdf")) as opened:
+            keys.add(opened.key)
+    assert len(keys) == 2
