@@ -12,12 +12,13 @@ from agent.arithmetic import evaluate
 from agent.readers import READERS, load_reader
 from agent.readers.extractive import answers, confidence
 from agent.readers.extractive.attempts import Attempt
+from agent.readers.extractive.planning import make_plan
 from agent.readers.extractive.question import analyse
 from agent.readers.extractive.reader import ExtractiveReader
 from agent.types import UNANSWERABLE, DecideTask, DraftAnswer, EvidenceRegion, Fact, FactDraft, ReadTask
 from indexes.encoders.protocol import QueryEmbedding
 from indexes.errors import InputError
-from indexes.types import BBox, Page
+from indexes.types import BBox, Page, PageRef
 
 
 def facts_of(drafts: tuple[FactDraft, ...]) -> list[Fact]:
@@ -26,6 +27,12 @@ def facts_of(drafts: tuple[FactDraft, ...]) -> list[Fact]:
         Fact(f"f{i}", d.text, d.quote, (EvidenceRegion(d.ref, box),), "exact", 1, d.score, d.part)
         for i, d in enumerate(drafts, 1)
     ]
+
+
+def stated(text: str, score: float, page: int = 1, part: int = 0) -> Fact:
+    """A fact as it stands in the ledger."""
+    region = EvidenceRegion(PageRef("doc", page), BBox(0.1, 0.1, 0.2, 0.2))
+    return Fact(f"{part}-{page}-{text}", text, text, (region,), "exact", 1, score, part)
 
 
 def ask(question: str, *pages: Page) -> Attempt:
@@ -210,3 +217,69 @@ def test_readers_are_known_by_name() -> None:
     assert load_reader("extractive").name == "extractive" and "extractive" in READERS
     with pytest.raises(InputError, match="extractive"):
         load_reader("extractiv")
+
+
+def register() -> tuple[Page, Page]:
+    """Key figures of two years, and a table whose caption says nearly the same words."""
+    figures = page_of(
+        [
+            "Table 1: Key figures",
+            [right(0.7, "2024"), right(0.85, "2023")],
+            [(0.1, "Turbines in service"), right(0.7, "60"), right(0.85, "54")],
+            [(0.1, "Employees"), right(0.7, "118"), right(0.85, "109")],
+        ],
+        [("caption", 0, 1), ("table", 1, 4)],
+        4,
+    )
+    table = page_of(
+        [
+            "Turbine register",
+            "Table 2: Turbines in service at the end of 2024",
+            [(0.1, "T-01 Sula Sound"), right(0.85, "Running")],
+            [(0.1, "T-02 Grey Skerry"), right(0.85, "Running")],
+        ],
+        [("title", 0, 1), ("caption", 1, 2), ("table", 2, 4)],
+        7,
+    )
+    return figures, table
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("How many turbines were in service at the end of 2023?", "54"),
+        ("How many turbines were in service at the end of 2024?", "60"),
+        ("How many employees were there in 2023?", "109"),
+    ],
+)
+def test_a_count_of_a_year_is_the_cell_of_that_year_and_no_number_of_a_caption(
+    question: str, text: str
+) -> None:
+    attempt = ask(question, *register())
+    assert (attempt.text, attempt.kind) == (text, "dated cell")
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Table 2: Turbines in service", "3. Turbines in service", "See page 14 for turbines", "4.2 Turbines"],
+)
+def test_the_number_of_a_caption_a_page_or_a_list_marker_counts_nothing(line: str) -> None:
+    question = "How many turbines are in service?"
+    assert answers.best_attempt(analyse(question), make_plan(question), [stated(line, 0.9)]) is None
+    told = [stated(line, 0.9), stated("The company has 31 turbines in service.", 0.6)]
+    attempt = answers.best_attempt(analyse(question), make_plan(question), told)
+    assert attempt is not None and attempt.text == "31"
+
+
+def test_a_sentence_of_another_year_weighs_less_than_one_of_the_year_asked_for() -> None:
+    question = "How many turbines were lifted in 2023?"
+    told = [
+        stated("In 2024 the crew lifted 19 turbines.", 0.9),
+        stated("In 2023 the crew lifted 12 turbines.", 0.7),
+    ]
+    attempt = answers.best_attempt(analyse(question), make_plan(question), told)
+    assert attempt is not None and attempt.text == "12"
+    question = "How much did a lift cost in 2023?"
+    told = [stated("In 2024 a lift cost $300.", 0.9), stated("In 2023 a lift cost $200.", 0.7)]
+    attempt = answers.best_attempt(analyse(question), make_plan(question), told)
+    assert attempt is not None and attempt.text == "200"

@@ -3,11 +3,18 @@
 import re
 from collections.abc import Callable, Sequence
 
-from agent.readers.extractive.attempts import Attempt, Value, ordered, row_of, values, written
+from agent.readers.extractive.attempts import Attempt, Value, of_year, ordered, row_of, values, written
 from agent.readers.extractive.computing import computed
 from agent.readers.extractive.confidence import calibration, confidence
 from agent.readers.extractive.counting import read_count
-from agent.readers.extractive.counts import counted, list_count, named_list, number_cell, stated_count
+from agent.readers.extractive.counts import (
+    counted,
+    dated_row,
+    list_count,
+    named_list,
+    number_cell,
+    stated_count,
+)
 from agent.readers.extractive.evidence import asked_numbers
 from agent.readers.extractive.extremes import is_winner
 from agent.readers.extractive.lists import enumerated, read_list
@@ -63,7 +70,7 @@ def _formula(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt |
 def _number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     if analysis.formula is not None:
         return None
-    for fact in ordered(facts)[:6]:
+    for fact in of_year(facts, analysis)[:6]:
         if read_list(fact.text) or read_count(fact.text):
             continue
         found = values(fact, analysis)
@@ -253,7 +260,7 @@ def _span(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | No
 _BY_TYPE: dict[str, tuple[Answerer, ...]] = {
     "number": (_page, _year, _formula, _number),
     "difference": (_formula, _combined, _number),
-    "count": (counted, stated_count, named_list, list_count, number_cell),
+    "count": (counted, dated_row, stated_count, named_list, list_count, number_cell),
     "list": (_cells_by_number, _several_numbers, _listed, _span),
     "comparison": (_compared,),
     "yes_no": (_yes_no,),

@@ -9,7 +9,7 @@ from agent.readers.extractive.matching import covered, stem_set
 from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.series import by_year, is_year
 from agent.readers.extractive.statements import Entry, RowFact, bare, parse_row
-from agent.readers.extractive.text import numbers, shown, stem, tokens, years
+from agent.readers.extractive.text import numbers, shown, stem, tokens, without_references, years
 from agent.types import Fact
 
 _MONEY = re.compile(
@@ -58,6 +58,22 @@ def ordered(facts: Sequence[Fact], part: int | None = None) -> list[Fact]:
     return sorted(kept, key=lambda f: (-f.score, len(f.text), f.id))
 
 
+OTHER_YEAR = 0.6  # factor of the score of a fact that names years, but none that is asked for
+
+
+def of_year(facts: Sequence[Fact], analysis: Analysis) -> list[Fact]:
+    """Facts, the highest score first, where one that tells of other years only counts less."""
+    weight = {f.id: f.score * (OTHER_YEAR if tells_other_year(f, analysis) else 1.0) for f in facts}
+    return sorted(ordered(facts), key=lambda f: -weight[f.id])
+
+
+def tells_other_year(fact: Fact, analysis: Analysis) -> bool:
+    """True where the fact names years and the question names others."""
+    row = row_of(fact)
+    told = {e.year for e in row.entries if e.year} if row else set(years(bare(fact.text)))
+    return bool(analysis.years and told and told.isdisjoint(analysis.years))
+
+
 def row_of(fact: Fact) -> RowFact | None:
     """The row that a fact states, or None."""
     return parse_row(unwrapped(fact.text))
@@ -69,7 +85,7 @@ def values(fact: Fact, analysis: Analysis, phrase: str = "") -> list[Value]:
     if row is not None:
         found = [_entry_value(e, place, analysis, phrase) for place, e in enumerate(row.entries)]
     else:
-        found = _sentence_values(bare(fact.text), analysis, phrase)
+        found = _sentence_values(without_references(bare(fact.text)), analysis, phrase)
     return sorted(found, key=lambda v: -v.fit)
 
 
@@ -117,4 +133,15 @@ def written(value: Value, analysis: Analysis) -> str:
     return shown(amount, analysis.places)
 
 
-__all__ = ["Attempt", "Value", "covered", "ordered", "row_of", "stem_set", "values", "written"]
+__all__ = [
+    "Attempt",
+    "Value",
+    "covered",
+    "of_year",
+    "ordered",
+    "row_of",
+    "stem_set",
+    "tells_other_year",
+    "values",
+    "written",
+]

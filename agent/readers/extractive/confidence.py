@@ -15,7 +15,7 @@ from agent.types import Fact
 
 _MEMBERS = {
     "computed": ("formula", "line item", "change"),
-    "cell": ("cell", "table cell", "cells by number", "year of row"),
+    "cell": ("cell", "dated cell", "table cell", "cells by number", "year of row"),
     "typed": (
         "typed date",
         "typed time",

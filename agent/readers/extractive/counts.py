@@ -2,14 +2,23 @@
 
 from collections.abc import Sequence
 
-from agent.readers.extractive.attempts import Attempt, ordered, row_of, values
+from agent.readers.extractive.attempts import Attempt, of_year, ordered, row_of, tells_other_year, values
 from agent.readers.extractive.counting import counted_kind, counted_names, read_count
 from agent.readers.extractive.lists import read_list
 from agent.readers.extractive.matching import covered
 from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.series import by_year
-from agent.readers.extractive.statements import bare
-from agent.readers.extractive.text import NUMBER_WORDS, fold, numbers, stem, tokens
+from agent.readers.extractive.statements import Entry, RowFact, bare
+from agent.readers.extractive.text import (
+    NUMBER_WORDS,
+    STOPWORDS,
+    fold,
+    numbers,
+    stem,
+    tokens,
+    without_references,
+    years,
+)
 from agent.types import Fact, Plan
 
 
@@ -47,10 +56,10 @@ def stated_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attem
     if not analysis.target:
         return None
     head = analysis.target[-1]
-    for fact in ordered(facts)[:8]:
-        if read_list(fact.text) or read_count(fact.text):
+    for fact in of_year(facts, analysis)[:8]:
+        if read_list(fact.text) or read_count(fact.text) or tells_other_year(fact, analysis):
             continue
-        words = fold(bare(fact.text)).replace("-", " ").split()
+        words = fold(without_references(bare(fact.text))).replace("-", " ").split()
         other = _of_other_years(bare(fact.text), analysis)
         for place, word in enumerate(words):
             number = _small_number(word)
@@ -104,10 +113,39 @@ def _small_number(word: str) -> str | None:
     return None
 
 
+def dated_row(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
+    """The cell of the asked year in a row whose whole label the question holds: `Employees 118 109`."""
+    asked = set(analysis.content)
+    for fact in ordered(facts):
+        row = row_of(fact)
+        if row is None or not analysis.target:
+            continue
+        label = {stem(t) for t in tokens(row.label) if t not in STOPWORDS}
+        if not label or not label <= asked or covered(analysis.target, row.label) < 1:
+            continue
+        for entry in row.entries:
+            whole = entry.value == int(entry.value) >= 0 and not entry.percent
+            if whole and entry.year in analysis.years and _speaks_to(analysis, row, entry):
+                text = str(int(entry.value * entry.scale))
+                return Attempt(text, "dated cell", (fact,), f"the row {row.label} in {entry.year}")
+    return None
+
+
+def _speaks_to(analysis: Analysis, row: RowFact, entry: Entry) -> bool:
+    return covered(analysis.content, f"{row.label} {entry.header} {row.title}") >= 0.6
+
+
+def _of_other_year(fact: Fact, analysis: Analysis) -> bool:
+    """True for a list whose head names years that are not asked for."""
+    found = read_list(fact.text)
+    told = set(years(found[0])) if found else set()
+    return bool(analysis.years and told and told.isdisjoint(analysis.years))
+
+
 def named_list(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     """A list whose own head names what is counted."""
     for fact in ordered(facts):
-        found = read_list(fact.text)
+        found = None if _of_other_year(fact, analysis) else read_list(fact.text)
         if found and analysis.target and covered(analysis.target, found[0]) >= 0.6 and fact.score >= 0.5:
             return Attempt(str(len(found[1])), "named list", (fact,), "counted the items of the list")
     return None
@@ -116,7 +154,7 @@ def named_list(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt
 def list_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     """The number of items of the best list."""
     for fact in ordered(facts):
-        found = read_list(fact.text)
+        found = None if _of_other_year(fact, analysis) else read_list(fact.text)
         if found:
             return Attempt(str(len(found[1])), "list count", (fact,), "counted the items of the list")
     return None
@@ -124,7 +162,7 @@ def list_count(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt
 
 def number_cell(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
     """A whole number in a row or sentence that speaks to the question."""
-    for fact in ordered(facts)[:4]:
+    for fact in of_year(facts, analysis)[:4]:
         if read_list(fact.text) or read_count(fact.text):
             continue
         for value in values(fact, analysis):

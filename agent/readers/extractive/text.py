@@ -161,6 +161,27 @@ def numbers(text: str) -> list[Number]:
     return found
 
 
+_REFERENCE = re.compile(
+    r"\b(?:tables?|tab|figures?|figs?|charts?|graphs?|exhibits?|sections?|sec|chapters?|appendix|annex|pages?|pp?|"
+    r"slides?|notes?|steps?|items?|parts?|articles?|box|volume|vol|no|eq|equation)\b\.? ?[(#]?"
+    r"\d+(?:[.-]\d+)*\b(?!%|,\d)",
+    re.IGNORECASE,
+)
+_MARKER = re.compile(r"^\s*(?:\(?\d{1,2}[.)]|\d{1,2}(?:\.\d{1,2})+\.?)(?=\s+\D)")
+
+
+def without_references(text: str) -> str:
+    """The text with blanks for the digits that only name a place: `Table 2`, `page 14`, a list marker `3.`.
+
+    Every other character keeps its place.
+    """
+
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"\d", " ", match.group())
+
+    return _MARKER.sub(blank, _REFERENCE.sub(blank, text))
+
+
 def shown(value: float, places: int | None = None) -> str:
     """A number as short as it can be: `places` decimals where asked, else no trailing zeros."""
     if places is not None:
