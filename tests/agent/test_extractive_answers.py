@@ -283,3 +283,54 @@ def test_a_sentence_of_another_year_weighs_less_than_one_of_the_year_asked_for()
     told = [stated("In 2024 a lift cost $300.", 0.9), stated("In 2023 a lift cost $200.", 0.7)]
     attempt = answers.best_attempt(analyse(question), make_plan(question), told)
     assert attempt is not None and attempt.text == "200"
+
+
+def test_a_change_between_two_years_takes_both_from_one_row() -> None:
+    question = "What is the difference between total revenue in 2024 and 2023?"
+    told = [
+        stated("Total revenue, 2024: 24,695; 2023: 21,665 (Income)", 0.5, part=0),
+        stated("Employees, 2023: 109; 2024: 118 (Key figures)", 0.6, part=1),
+    ]
+    attempt = answers.best_attempt(analyse(question), make_plan(question), told)
+    assert attempt is not None and (attempt.text, attempt.expression) == ("3030", "24,695 - 21,665")
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is the percentage change in returns from Alder to Birch?", None),
+        ("What is the difference in returns between Alder and Birch?", None),
+        ("What is the sum of returns of Alder and Birch?", "32"),
+    ],
+)
+def test_the_same_number_of_two_facts_is_no_change_but_may_be_a_sum(question: str, text: str | None) -> None:
+    told = [stated("Alder, returns: 16", 0.8, part=0), stated("Birch, returns: 16", 0.8, part=1)]
+    attempt = answers.best_attempt(analyse(question), make_plan(question), told)
+    assert (attempt.text if attempt else None) == text
+
+
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("What is the FY2022 net working capital of Acme?", "5165"),
+        ("What is the FY2022 net working capital of Acme? Round to two decimal places.", "5165.00"),
+        ("What is the FY2022 current ratio of Acme?", "1.54"),
+    ],
+)
+def test_a_computed_number_has_no_empty_decimals_unless_they_are_asked_for(question: str, text: str) -> None:
+    assert ask(question, statement(), balance()).text == text
+
+
+def test_a_computed_percentage_has_no_empty_decimals() -> None:
+    question = "What is the percentage change in lifts from 2023 to 2024?"
+    told = [stated("Lifts, 2023: 50; 2024: 60 (Fleet)", 0.8)]
+    attempt = answers.best_attempt(analyse(question), make_plan(question), told)
+    assert attempt is not None and attempt.text == "20%"
+
+
+def test_a_change_is_not_computed_from_facts_about_something_else() -> None:
+    question = "What is the percentage change of the allowance for returns from 2016 to 2017?"
+    told = [
+        stated("The act lowers the tax rate from 35% to 21%, beginning in 2017.", 0.6, part=p) for p in (0, 1)
+    ]
+    assert answers.best_attempt(analyse(question), make_plan(question), told) is None

@@ -3,7 +3,14 @@
 import re
 from collections.abc import Callable, Sequence
 
-from agent.readers.extractive.attempts import Attempt, Value, of_year, ordered, row_of, values, written
+from agent.readers.extractive.attempts import (
+    Attempt,
+    of_year,
+    ordered,
+    row_of,
+    values,
+    written,
+)
 from agent.readers.extractive.computing import computed
 from agent.readers.extractive.confidence import calibration, confidence
 from agent.readers.extractive.counting import read_count
@@ -18,12 +25,13 @@ from agent.readers.extractive.counts import (
 from agent.readers.extractive.evidence import asked_numbers
 from agent.readers.extractive.extremes import is_winner
 from agent.readers.extractive.lists import enumerated, read_list
-from agent.readers.extractive.matching import covered, stem_set
+from agent.readers.extractive.matching import covered
+from agent.readers.extractive.pairs import combined, compared, subject
 from agent.readers.extractive.planning import uncovered
 from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.spans import cell_beside, span
 from agent.readers.extractive.statements import bare
-from agent.readers.extractive.text import fold, shown, stem, tokens
+from agent.readers.extractive.text import fold
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
 
 Answerer = Callable[[Analysis, Plan, Sequence[Fact]], Attempt | None]
@@ -74,85 +82,23 @@ def _number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | 
         if read_list(fact.text) or read_count(fact.text):
             continue
         found = values(fact, analysis)
+        if found and analysis.combine and not _states_change(fact, analysis):
+            return None
         if found:
             kind = "cell" if row_of(fact) else "number"
             return Attempt(written(found[0], analysis), kind, (fact,), "stated in the fact")
     return None
 
 
-def _pair_values(analysis: Analysis, facts: Sequence[Fact]) -> tuple[list[Value], list[Fact]] | None:
-    """A value for each of the two options, from a fact of its own part."""
-    found: list[Value] = []
-    used: list[Fact] = []
-    for part, phrase in enumerate(analysis.options):
-        for fact in ordered(facts, part)[:4]:
-            stated = values(fact, analysis, phrase)
-            if used and fact.quote == used[0].quote:
-                stated = [v for v in stated if v != found[0]]
-            if stated:
-                found.append(stated[0])
-                used.append(fact)
-                break
-    return (found, used) if len(found) == 2 else None
-
-
-def _combined(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    if not analysis.combine:
-        return None
-    pair = _pair_values(analysis, facts)
-    if pair is None:
-        return None
-    (first, second), used = pair
-    if analysis.combine == "%":
-        if first.value == 0:
-            return None
-        change = (second.value * second.scale / (first.value * first.scale) - 1) * 100
-        expression = (
-            f"({second.shown.rstrip('%')} - {first.shown.rstrip('%')}) / {first.shown.rstrip('%')} * 100"
-        )
-        text = shown(change, analysis.places if analysis.places is not None else 1) + "%"
-        return Attempt(text, "change", tuple(used), f"computed: {expression}", expression)
-    a, b = sorted((first, second), key=lambda v: -v.value * v.scale)
-    amount = a.value + b.value if analysis.combine == "+" else a.value - b.value
-    places = max(len(v.shown.rstrip("%").partition(".")[2]) for v in (a, b))
-    text = shown(round(amount, places), analysis.places)
-    percent = a.percent and b.percent and analysis.form != "int"
-    expression = f"{a.shown.rstrip('%')} {analysis.combine} {b.shown.rstrip('%')}"
-    return Attempt(text + "%" * percent, "combined", tuple(used), f"computed: {expression}", expression)
-
-
-def _compared(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    if len(analysis.options) != 2 or analysis.combine:
-        return None
-    pair = _pair_values(analysis, facts)
-    text = fold(analysis.text)
-    if pair is not None:
-        (first, second), used = pair
-        fewer = any(
-            word in stem_set(text) for word in ("lower", "less", "fewer", "smaller", "lowest", "least")
-        )
-        larger = first.value * first.scale >= second.value * second.scale
-        chosen = analysis.options[0 if larger != fewer else 1]
-        reason = f"{first.shown} against {second.shown}"
-        return Attempt(_option_text(chosen, analysis), "comparison", tuple(used), reason)
-    best = ordered(facts)[:1]
-    if not best:
-        return None
-    scores = [covered([stem(t) for t in tokens(o)], best[0].text) for o in analysis.options]
-    if scores[0] == scores[1]:
-        return None
-    chosen = analysis.options[0 if scores[0] > scores[1] else 1]
-    return Attempt(
-        _option_text(chosen, analysis), "mentioned option", (best[0],), "the alternative that the fact names"
+def _states_change(fact: Fact, analysis: Analysis) -> bool:
+    """Whether one number can answer where two are to be combined: a sentence that tells of the change."""
+    told = re.search(
+        r"\b(?:increas|decreas|ris|rose|fell|fall|grew|grow|declin|dropp|gain|chang|difference|gap|more|less|high|"
+        r"low)\w*",
+        fold(bare(fact.text)),
     )
-
-
-def _option_text(option: str, analysis: Analysis) -> str:
-    """The alternative in the words that the question wants (`answer 'A' or 'B'`), else in its own."""
-    shares = [covered([stem(t) for t in tokens(choice)], option) for choice in analysis.choices]
-    if shares and max(shares) >= 0.5 and shares[0] != shares[1]:
-        return analysis.choices[shares.index(max(shares))]
-    return option.strip(" .'\"")
+    about = covered(subject(analysis), fact.text) >= 0.5
+    return analysis.combine != "+" and row_of(fact) is None and bool(told) and about
 
 
 def _cells_by_number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
@@ -259,10 +205,10 @@ def _span(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | No
 
 _BY_TYPE: dict[str, tuple[Answerer, ...]] = {
     "number": (_page, _year, _formula, _number),
-    "difference": (_formula, _combined, _number),
+    "difference": (_formula, combined, _number),
     "count": (counted, dated_row, stated_count, named_list, list_count, number_cell),
     "list": (_cells_by_number, _several_numbers, _listed, _span),
-    "comparison": (_compared,),
+    "comparison": (compared,),
     "yes_no": (_yes_no,),
     "span": (_cells_by_number, _page, _year, _winner, _span),
 }

@@ -133,12 +133,22 @@ def written(value: Value, analysis: Analysis) -> str:
     return shown(amount, analysis.places)
 
 
+def rounded(value: float, analysis: Analysis, places: int) -> str:
+    """A computed number with the decimals asked for, else with `places`, and without them where all are 0."""
+    if analysis.places is not None:
+        return shown(value, analysis.places)
+    text = shown(value, places)
+    whole, _, decimals = text.partition(".")
+    return text if decimals.strip("0") or analysis.form == "float" else whole
+
+
 __all__ = [
     "Attempt",
     "Value",
     "covered",
     "of_year",
     "ordered",
+    "rounded",
     "row_of",
     "stem_set",
     "tells_other_year",

@@ -59,6 +59,9 @@ _PAIR = (
 )
 
 
+_ONE_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+
+
 def combined_pair(text: str, named: tuple[int, ...]) -> tuple[str, ...]:
     """The two things that are set against each other, each with the rest of the question."""
     for pattern in _PAIR:
@@ -68,6 +71,8 @@ def combined_pair(text: str, named: tuple[int, ...]) -> tuple[str, ...]:
             first, second = match["a"], match["b"]
             if len(first.split()) > 12 or len(second.split()) > 14:
                 continue
+            if _ONE_YEAR.fullmatch(second.strip(" .")) and len(years := _ONE_YEAR.findall(first)) == 1:
+                second = first.replace(years[0], second)
             return f"{first} {rest}".strip(" ,?"), f"{second} {rest}".strip(" ,?")
     if len(named) == 2:
         rest = re.sub(r"\b(?:19|20)\d\d\b", " ", text)

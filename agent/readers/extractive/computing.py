@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from agent.readers.extractive.attempts import Attempt, ordered, row_of
+from agent.readers.extractive.attempts import Attempt, ordered, rounded, row_of
 from agent.readers.extractive.formulas import FormulaError, Term, evaluate
 from agent.readers.extractive.lineitems import LineItem, label_score, line_item
 from agent.readers.extractive.matching import covered
@@ -61,7 +61,7 @@ def computed(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
     share = formula.percent and (analysis.percent or abs(result.value) < 1) and not _plain_ratio(analysis)
     value = result.value * 100 if share else result.value
     expression = f"({result.expression}) * 100" if share else result.expression
-    text = shown(value, analysis.places if analysis.places is not None else 2)
+    text = rounded(value, analysis, 2)
     return Attempt(text + "%" * share, "formula", tuple(used), f"computed: {expression}", expression)
 
 

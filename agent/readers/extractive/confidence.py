@@ -14,7 +14,7 @@ from agent.readers.extractive.text import content
 from agent.types import Fact
 
 _MEMBERS = {
-    "computed": ("formula", "line item", "change"),
+    "computed": ("formula", "line item", "change", "dated combined"),
     "cell": ("cell", "dated cell", "table cell", "cells by number", "year of row"),
     "typed": (
         "typed date",
