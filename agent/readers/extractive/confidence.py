@@ -15,7 +15,7 @@ from agent.types import Fact
 
 _MEMBERS = {
     "computed": ("formula", "line item", "change", "dated combined"),
-    "cell": ("cell", "dated cell", "table cell", "cells by number", "year of row"),
+    "cell": ("cell", "dated cell", "labelled", "table cell", "cells by number", "year of row"),
     "typed": (
         "typed date",
         "typed time",
@@ -25,6 +25,7 @@ _MEMBERS = {
         "typed address",
         "typed number",
         "name",
+        "place",
     ),
     "stated": ("stated count", "count word", "count numbered"),
     "choice": ("comparison", "mentioned option", "yes", "no"),

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from agent.readers.extractive.labelled import answers, label_value
 from agent.readers.extractive.lineitems import LineItem, label_score
 from agent.readers.extractive.matching import Weights, stem_set
 from agent.readers.extractive.question import Analysis
@@ -18,6 +19,7 @@ from agent.types import FactDraft
 from indexes.encoders.protocol import Encoder
 from indexes.types import Page
 
+FORM = 0.6  # weight of the other lines of a form for one of them
 SEMANTIC_TOP = 8  # candidates of a part that the encoder compares with the question
 
 
@@ -31,6 +33,7 @@ class PageView:
     unit_stems: tuple[frozenset[str], ...]
     row_stems: tuple[frozenset[str], ...]
     top: frozenset[str]
+    form: frozenset[str]
     statements: frozenset[str]
 
 
@@ -76,6 +79,7 @@ def view(page: Page) -> PageView:
         tuple(stem_set(u.text) for u in page_units),
         tuple(stem_set(r.label) for r in page_rows),
         stem_set(" ".join(page.line_texts()[:3])),
+        stem_set(" ".join(u.text for u in page_units if label_value(u.text))),
         _statements(labels),
     )
 
@@ -174,7 +178,7 @@ def part_candidates(
     found: list[Candidate] = []
     for seen in views:
         near = _page_factor(seen.page, analysis)
-        found += _unit_candidates(seen, weights, asked_numbers(part), numeric, near)
+        found += _unit_candidates(seen, weights, analysis, part, numeric, near)
         found += _row_candidates(seen, weights, analysis, part, near)
     found.sort(
         key=lambda c: (
@@ -197,14 +201,18 @@ def _page_factor(page: Page, analysis: Analysis) -> float:
 
 
 def _unit_candidates(
-    seen: PageView, weights: Weights, ids: frozenset[str], numeric: bool, near: float
+    seen: PageView, weights: Weights, analysis: Analysis, part: str, numeric: bool, near: float
 ) -> list[Candidate]:
+    ids = asked_numbers(part)
     found = []
     for place, (unit, own) in enumerate(zip(seen.units, seen.unit_stems, strict=True)):
         if len(own) < 2:
             continue
         before = seen.unit_stems[place - 1] if place else frozenset()
         fields = [(1.0, own), (0.6, stem_set(unit.title)), (0.35, before), (0.3, seen.top)]
+        line = label_value(unit.text)
+        if line:
+            fields.append((FORM, seen.form))
         score = weights.coverage(fields)
         if not score:
             continue
@@ -214,6 +222,8 @@ def _unit_candidates(
             score *= 0.9
         if unit.kind == "cells" and any(re.search(rf"(?:^|: ){i}(?:;|$)", unit.text) for i in ids):
             score += 0.35
+        if line and answers(line, analysis):
+            score += 0.5 * (1.0 - score)
         found.append(Candidate(seen, near * score, unit=unit))
     return found
 

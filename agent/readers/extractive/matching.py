@@ -51,7 +51,7 @@ def stem_set(text: str) -> frozenset[str]:
     return frozenset(stem(t) for t in tokens(text))
 
 
-def _present(wanted: str, got: frozenset[str]) -> float:
+def present(wanted: str, got: frozenset[str]) -> float:
     """1 where the stem occurs, 0.7 where a synonym does, 0.6 where six letters are the same."""
     if wanted in got:
         return 1.0
@@ -85,7 +85,7 @@ class Weights:
             return 0.0
         got = 0.0
         for wanted, weight in self.of.items():
-            got += weight * max((w * _present(wanted, stems) for w, stems in fields), default=0.0)
+            got += weight * max((w * present(wanted, stems) for w, stems in fields), default=0.0)
         return got / whole
 
 
@@ -95,4 +95,4 @@ def covered(wanted: Iterable[str], text: str) -> float:
     if not asked:
         return 1.0
     got = stem_set(text)
-    return sum(_present(w, got) for w in asked) / len(asked)
+    return sum(present(w, got) for w in asked) / len(asked)

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from agent.readers.extractive.labelled import LABEL_WORDS, starts_label
 from indexes.types import LayoutBlock, Page, TableCell
 
 UnitKind = Literal["sentence", "item", "title", "caption", "line", "cells"]
@@ -142,8 +143,17 @@ def _cell_units(block: LayoutBlock, title: str) -> list[Unit]:
     return found
 
 
+def _line_from(page: Page, start: int, end: int) -> list[str]:
+    """The words of the line that begins at a word, at most a label's and one more."""
+    lines = page.words.lines
+    last = start
+    while last < min(end, start + LABEL_WORDS + 1) and lines[last] == lines[start]:
+        last += 1
+    return list(page.words.texts[start:last])
+
+
 def _pieces(page: Page, block: LayoutBlock) -> list[tuple[int, int]]:
-    """Cuts a block's words at the ends of sentences and before bullets."""
+    """Cuts a block's words at the ends of sentences, before bullets, and between the lines of a form."""
     texts, lines = page.words.texts, page.words.lines
     cuts = [block.start]
     for i in range(block.start + 1, block.end):
@@ -151,6 +161,16 @@ def _pieces(page: Page, block: LayoutBlock) -> list[tuple[int, int]]:
         new_line = lines[i] != lines[i - 1]
         ended = bool(_END.fullmatch(before)) and not _ABBREVIATION.fullmatch(before.lstrip("(["))
         begins = word[:1].isupper() or word[:1].isdigit() or word[:1] in "\"“'(‘"
-        if (ended and begins) or (new_line and _BULLET.fullmatch(word)) or i - cuts[-1] >= MAX_WORDS:
+        in_form = (
+            new_line
+            and starts_label(_line_from(page, cuts[-1], i))
+            and starts_label(_line_from(page, i, block.end))
+        )
+        if (
+            (ended and begins)
+            or in_form
+            or (new_line and _BULLET.fullmatch(word))
+            or i - cuts[-1] >= MAX_WORDS
+        ):
             cuts.append(i)
     return [(s, e) for s, e in zip(cuts, [*cuts[1:], block.end], strict=True) if e > s]

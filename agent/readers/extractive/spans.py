@@ -6,8 +6,10 @@ from datetime import datetime
 
 from agent.readers.extractive.attempts import Attempt, ordered, row_of
 from agent.readers.extractive.counting import read_count
+from agent.readers.extractive.labelled import answers, asked_word, label_value, nearness
 from agent.readers.extractive.lists import read_list
 from agent.readers.extractive.matching import covered, stem_set
+from agent.readers.extractive.naming import common_words, names_in, places_in
 from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.statements import bare
 from agent.readers.extractive.text import STOPWORDS, fold, stem, tokens
@@ -44,9 +46,6 @@ _TYPED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
         re.compile(r"\b[\dA-Z]+(?:-[\dA-Z]+)+\b|\b\d{4,}\b"),
     ),
 )
-_NAME = re.compile(
-    r"(?:[A-Z][\w'’&.-]*|[A-Z]{2,})(?:\s+(?:(?:of|and|for|the|de|van|von|&)\s+)?[A-Z][\w'’&.-]*)*"
-)
 _FIRM = re.compile(
     r"\b(?:Inc|Corp|Corporation|LLC|L\.?P|Ltd|Company|Co|PLC|Party|Association|Foundation|Bank)\b",
     re.IGNORECASE,
@@ -64,6 +63,13 @@ _FORMATS = (
 )
 
 
+_NAME_ASKED = (
+    r"\bwho\b|\bwhose\b|\bname of\b|\b(?:which|what) (?:\w+ ){0,2}(?:company|person|author|"
+    r"organi[sz]ation|city|country|"
+    r"university|department|agency|group|dataset|model|method)\b"
+)
+
+
 def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
     """The span that answers: of the type asked for where there is one, else by what the question lacks."""
     best = [f for f in ordered(facts)[:8] if not read_list(f.text) and not read_count(f.text)]
@@ -72,28 +78,45 @@ def span(analysis: Analysis, facts: Sequence[Fact]) -> Attempt | None:
         cause = _cause(best)
         if cause:
             return cause
+    labelled = _labelled(best, analysis)
+    if labelled is not None:
+        return labelled
+    word = asked_word(analysis)
+    if word == "when" and not analysis.iso_date:
+        return _when(best, analysis)
     for name, asked, pattern in _TYPED:
         if re.search(asked, folded):
-            found = _typed(pattern, best, analysis)
-            if found:
-                text = iso_date(found[0]) if name == "date" and analysis.iso_date else found[0]
-                return Attempt(text, f"typed {name}", (found[1],), f"the {name} in the fact")
-            return None
-    if re.search(
-        r"\bwho\b|\bwhose\b|\bname of\b|\b(?:which|what) (?:\w+ ){0,2}(?:company|person|author|"
-        r"organi[sz]ation|city|country|"
-        r"university|department|agency|group|dataset|model|method)\b",
-        folded,
-    ):
+            return _of_type(name, pattern, best, analysis)
+    if re.search(_NAME_ASKED, folded):
         found = _named(best, analysis)
         if found:
             return Attempt(
                 found[0], "name", (found[1],), "a name in the fact that the question does not hold"
             )
+    if word == "who":
+        return None
     cell = _cell(best, analysis)
-    if cell is not None:
-        return cell
-    for fact in best[:3]:
+    if word == "where":
+        placed = cell is not None and re.search(_PLACE_LABEL, fold(cell.reason))
+        return cell if placed else _place(best, analysis)
+    return cell if cell is not None else _phrase(best, analysis)
+
+
+_PLACE_LABEL = r"\b(?:location|place|city|country|site|venue|address|region|office|state|where)\b"
+
+
+def _of_type(
+    name: str, pattern: re.Pattern[str], facts: Sequence[Fact], analysis: Analysis
+) -> Attempt | None:
+    found = _typed(pattern, facts, analysis)
+    if not found:
+        return None
+    text = iso_date(found[0]) if name == "date" and analysis.iso_date else found[0]
+    return Attempt(text, f"typed {name}", (found[1],), f"the {name} in the fact")
+
+
+def _phrase(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
+    for fact in facts[:3]:
         row = row_of(fact)
         if row is not None and covered(analysis.target, row.title + " " + row.label) < 1:
             continue
@@ -162,18 +185,56 @@ def iso_date(text: str) -> str:
     return text
 
 
-def _named(facts: Sequence[Fact], analysis: Analysis) -> tuple[str, Fact] | None:
-    asked = stem_set(analysis.text)
+def _labelled(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
+    """The value of the line of a form whose label meets the question best: `Inspector: Marek Dvorak`."""
+    lines = [(f, line) for f in facts if (line := label_value(bare(f.text))) and answers(line, analysis)]
+    if not lines:
+        return None
+    fact, (label, value) = max(lines, key=lambda pair: nearness(pair[1][0], analysis))
+    dates = [m.group() for _, pattern in _WHEN if (m := pattern.search(value))]
+    text = dates[0] if dates and asked_word(analysis) == "when" else value.rstrip(" .,;")
+    return Attempt(text, "labelled", (fact, *_beside(fact, facts, analysis)), f"the value of {label}")
+
+
+def _beside(fact: Fact, facts: Sequence[Fact], analysis: Analysis) -> list[Fact]:
+    """The line of the same form that says what the form is about, where the answer's own line does not."""
+    here = [f for f in facts if f.regions and fact.regions and f.regions[0].ref == fact.regions[0].ref]
+    own = covered(analysis.content, fact.text)
+    more = [f for f in here if label_value(bare(f.text)) and covered(analysis.content, f.text) > own]
+    return more[:1]
+
+
+_WHEN = (
+    ("date", _DATE),
+    ("date", re.compile(rf"\b{_MONTH},? (?:19|20)\d\d\b|\b\d{{1,2}} {_MONTH}\b|\b{_MONTH} \d{{1,2}}\b")),
+    ("year", re.compile(r"\b(?:19|20)\d\d\b")),
+)
+
+
+def _when(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
+    """The date, month or year of the first fact that has one."""
     for fact in facts[:4]:
-        names = []
-        for match in _NAME.finditer(fact.quote):
-            text = match.group().strip(" .,;'’")
-            words = [w for w in text.split() if w.lower() not in STOPWORDS]
-            if not words or {stem(t) for t in tokens(text)} <= asked:
-                continue
-            if len(words) == 1 and match.start() == 0:
-                continue
-            names.append(_without(text, asked))
+        for name, pattern in _WHEN:
+            found = _typed(pattern, [fact], analysis)
+            if found:
+                return Attempt(found[0], f"typed {name}", (fact,), f"the {name} in the fact")
+    return None
+
+
+def _place(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
+    """A capitalised phrase after a preposition of place that the question does not hold."""
+    asked, common = stem_set(analysis.text), common_words(facts)
+    for fact in facts[:4]:
+        for place in places_in(fact, common):
+            if not stem_set(place) <= asked:
+                return Attempt(place, "place", (fact,), "a place in the fact that the question does not hold")
+    return None
+
+
+def _named(facts: Sequence[Fact], analysis: Analysis) -> tuple[str, Fact] | None:
+    asked, common = stem_set(analysis.text), common_words(facts)
+    for fact in facts[:4]:
+        names = [_without(n, asked) for n in names_in(fact, common) if not stem_set(n) <= asked]
         firms = [n for n in names if _FIRM.search(n)]
         if firms and re.search(r"\bcompan|\borgani[sz]ation|\bfirm\b|\bcorporation", fold(analysis.text)):
             return firms[0], fact
@@ -192,11 +253,14 @@ def _without(name: str, asked: frozenset[str]) -> str:
     return " ".join(words)
 
 
+_LABEL = re.compile(r"(?:^|(?<=; ))[A-Z][^:;,.]{1,40}: ")
+
+
 def _rest(text: str, analysis: Analysis) -> str:
     """The longest run of a sentence's words, within punctuation, that the question does not hold."""
     asked = stem_set(analysis.text)
     best: list[str] = []
-    for clause in re.split(r"[;:()]|,\s|\.\s", text):
+    for clause in re.split(r"[;:()]|,\s|\.\s", _LABEL.sub(" ", text)):
         run: list[str] = []
         for word in [*clause.split(), ""]:
             known = [stem(t) for t in tokens(word)]
