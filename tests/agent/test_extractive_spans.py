@@ -74,13 +74,12 @@ def test_a_line_of_a_form_answers_where_its_label_meets_the_question(question: s
     [
         "Table 2: Turbines in service",
         "Name: Siri Aasen; Role: Chair",
-        "It is cheap: it costs 3 euros.",
+        "We asked our members about one thing: how they vote.",
         "Note:",
     ],
 )
 def test_captions_and_rows_and_long_sentences_are_no_lines_of_a_form(text: str) -> None:
-    found = label_value(text)
-    assert found is None or len(found[0].split()) <= 3
+    assert label_value(text) is None
 
 
 @pytest.mark.parametrize(
