@@ -334,3 +334,11 @@ def test_a_change_is_not_computed_from_facts_about_something_else() -> None:
         stated("The act lowers the tax rate from 35% to 21%, beginning in 2017.", 0.6, part=p) for p in (0, 1)
     ]
     assert answers.best_attempt(analyse(question), make_plan(question), told) is None
+
+
+def test_how_much_a_row_fell_between_two_years_is_a_difference_of_its_cells() -> None:
+    question = "How much did finance costs fall from 2023 to 2024?"
+    told = [stated("Finance costs, 2023: -1,377; 2024: -1,284 (Statement of income)", 0.8)]
+    attempt = answers.best_attempt(analyse(question), make_plan(question), told)
+    assert attempt is not None and attempt.text == "93" and attempt.expression is not None
+    assert evaluate(attempt.expression) == 93

@@ -25,7 +25,8 @@ def combination(folded: str) -> str:
     if re.search(
         r"\bdifference\b|how (?:many|much) (?:more|less|fewer|higher|lower|larger|greater)\b|"
         r"\bgap\b|by how much|"
-        r"percent change|\b(?:increase|decrease|change|drop)d?\b.* from\b.* to\b",
+        r"percent change|\b(?:increased?|decreased?|changed?|drop|fall|fell|rise|rose|grow|grew|declined?)\b"
+        r".* from\b.* to\b",
         folded,
     ):
         return "-"

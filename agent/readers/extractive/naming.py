@@ -14,6 +14,7 @@ _PLACE = re.compile(
     r"\b(?:in|at|from|to|near|into|outside|off|around|of|on)\s+(?:the\s+)?"
     r"([A-Z][\w'’.-]*(?:,?\s+(?:of\s+|de\s+|the\s+)?[A-Z][\w'’.-]*)*)"
 )
+_THERE = re.compile(r"\b(?:in|at|near|off|outside)(?: the)?$", re.IGNORECASE)
 _NO_NAMES = frozenset(
     """january february march april may june july august september october november december jan feb
     mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday
@@ -24,21 +25,21 @@ _NO_NAMES = frozenset(
 )
 
 
-def names_in(fact: Fact, common: frozenset[str]) -> list[str]:
-    """The names of a fact, in order; `common` are words known to be common nouns."""
+def names_in(fact: Fact, common: frozenset[str], *, who: bool = False) -> list[str]:
+    """The names of a fact, in order; `common` are common nouns; `who` leaves out what says where."""
     cells = [part.partition(": ")[2] for part in bare(fact.text).split("; ") if ": " in part]
     pieces = cells if len(cells) >= 2 else [fact.quote]
-    return [name for piece in pieces for name in _names(piece, common)]
+    return [name for piece in pieces for name in _names(piece, common, who=who)]
 
 
-def _names(piece: str, common: frozenset[str]) -> list[str]:
+def _names(piece: str, common: frozenset[str], *, who: bool) -> list[str]:
     found = []
     for match in _NAME.finditer(piece):
         text = match.group().strip(" .,;'’")
         words = [w for w in text.split() if w.lower() not in STOPWORDS]
         before = piece[: match.start()].rstrip()
         opens = not before or before[-1] in ".?!"
-        label = piece[match.end() :].lstrip().startswith(":")
+        label = piece[match.end() :].lstrip().startswith(":") or (who and bool(_THERE.search(before)))
         if not words or label or (len(words) == 1 and opens) or all(is_common(w, common) for w in words):
             continue
         found.append(text)

@@ -233,8 +233,10 @@ def _place(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
 
 def _named(facts: Sequence[Fact], analysis: Analysis) -> tuple[str, Fact] | None:
     asked, common = stem_set(analysis.text), common_words(facts)
+    who = asked_word(analysis) == "who"
     for fact in facts[:4]:
-        names = [_without(n, asked) for n in names_in(fact, common) if not stem_set(n) <= asked]
+        found = names_in(fact, common, who=who)
+        names = [_without(n, asked) for n in found if not stem_set(n) <= asked]
         firms = [n for n in names if _FIRM.search(n)]
         if firms and re.search(r"\bcompan|\borgani[sz]ation|\bfirm\b|\bcorporation", fold(analysis.text)):
             return firms[0], fact
