@@ -6,6 +6,7 @@ offsets, and `manifest.json`, written last, which says what the index is of and 
 """
 
 import hashlib
+import io
 import json
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indexes.cache import write_atomic
+from indexes.cache import write_atomic, write_error, write_new
 from indexes.encoders.protocol import PageEmbedding
 
 FORMAT = 3
@@ -76,8 +77,6 @@ def part_of(embeddings: Iterable[PageEmbedding]) -> Part:
 
 def save_part(path: Path, part: Part) -> None:
     """Writes a part so that it is whole or absent."""
-    import io
-
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **dict(part.arrays))
     write_atomic(path, buffer.getvalue())
@@ -106,9 +105,10 @@ def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mappin
         folder: where to.
         parts: gives the parts from the first page on, each time it is called; one is in memory at a time.
         about: what the manifest must say besides: the document, the encoder, `settings`.
-    """
-    import faiss
 
+    Raises:
+        InputError: the disk is full or the folder cannot be written.
+    """
     settings = IndexSettings(**about["settings"])
     counts: dict[str, int] = {}
     for kind in KINDS:
@@ -118,7 +118,7 @@ def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mappin
         # Four bits need it too: along principal axes the vectors fill the ranges that the bits divide.
         if kind == "vectors" and (settings.dim < full or bits == 4):
             projection = projection_of((part.arrays[kind] for part in parts()), min(full, settings.dim))
-            np.save(folder / PROJECTION, projection, allow_pickle=False)
+            _save_array(folder / PROJECTION, projection)
         index = _empty_index(parts, kind, bits, projection)
         boxes: list[NDArray[np.uint16]] = []
         sizes: list[NDArray[np.int64]] = []
@@ -126,14 +126,31 @@ def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mappin
             index.add(project(part.arrays[kind], projection))
             boxes.append(part.arrays[f"{kind}_boxes"])
             sizes.append(part.arrays[f"{kind}_counts"])
-        faiss.write_index(index, str(folder / f"{kind}.faiss"))
-        np.save(folder / f"{kind}_boxes.npy", np.concatenate(boxes), allow_pickle=False)
+        _save_index(folder / f"{kind}.faiss", index)
+        _save_array(folder / f"{kind}_boxes.npy", np.concatenate(boxes))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
-        np.save(folder / f"{kind}_offsets.npy", offsets, allow_pickle=False)
+        _save_array(folder / f"{kind}_offsets.npy", offsets)
         counts[kind] = index.ntotal
     files = {p.name: {"bytes": p.stat().st_size, "sha256": _sha256(p)} for p in sorted(folder.iterdir())}
     manifest = {**about, "format": FORMAT, "versions": _versions(), "counts": counts, "files": files}
     write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
+
+
+def _save_array(path: Path, array: NDArray[Any]) -> None:
+    buffer = io.BytesIO()  # NumPy says too little about a disk that is full
+    np.save(buffer, array, allow_pickle=False)
+    write_new(path, buffer.getvalue())
+
+
+def _save_index(path: Path, index: Any) -> None:
+    import faiss
+
+    library: Any = faiss
+    try:
+        with path.open("wb") as file:  # FAISS does not notice when closing its own fails
+            library.write_index(index, library.PyCallbackIOWriter(file.write))
+    except OSError as error:
+        raise write_error(path, error) from error
 
 
 def _empty_index(

@@ -21,7 +21,7 @@ from indexes.errors import InputError
 from indexes.index import PageIndex
 from indexes.regions import line_starts, matched_regions
 from indexes.types import BBox, Page, PageRef, Words
-from indexes.vectors import IndexSettings
+from indexes.vectors import IndexSettings, part_of, write_index
 
 EXACT = IndexSettings(dim=64, bits=16)
 
@@ -231,6 +231,18 @@ def test_a_build_that_fails_leaves_no_index_and_the_next_goes_on_from_its_parts(
     assert rest.seen == list(range(33, 41))
     assert np.array_equal(scores, opened(Pictures(40, "at once"), whole).maxsim(query))
     assert not list(cache_root().glob("index/*/*.parts"))
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "name", ["projection.npy", "vectors.faiss", "vectors_boxes.npy", "pooled.faiss", "pooled_offsets.npy"]
+)
+def test_a_full_disk_is_said_for_every_file_of_an_index(tmp_path: Path, name: str) -> None:
+    pages = list(Pictures(3, "full").pages([1, 2, 3]))
+    part = part_of(PatchEncoder().encode_pages(pages))
+    (tmp_path / name).symlink_to("/dev/full")
+    with pytest.raises(InputError, match="no space left to write"):
+        write_index(tmp_path, lambda: iter([part]), {"settings": {"dim": 16, "bits": 4}})
 
 
 def test_a_part_that_is_damaged_is_encoded_again() -> None:
