@@ -107,3 +107,9 @@ def test_a_span_is_of_the_kind_asked_for_or_none_is_given(
 def test_a_label_is_no_part_of_a_phrase() -> None:
     answer = told("What covers the cable?", "Protective sleeve of the cable: woven basalt")
     assert answer is not None and "sleeve" not in answer
+
+
+def test_a_line_of_a_form_about_something_else_does_not_answer() -> None:
+    question = "What is the source of the figures for the audience of the search engine?"
+    assert told(question, "Source: Harbour Office, spring survey") != "Harbour Office, spring survey"
+    assert told(question, "Source: Harbour Office (under: Audience of the search engine)") == "Harbour Office"

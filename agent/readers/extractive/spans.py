@@ -187,13 +187,23 @@ def iso_date(text: str) -> str:
 
 def _labelled(facts: Sequence[Fact], analysis: Analysis) -> Attempt | None:
     """The value of the line of a form whose label meets the question best: `Inspector: Marek Dvorak`."""
-    lines = [(f, line) for f in facts if (line := label_value(bare(f.text))) and answers(line, analysis)]
+    lines = [
+        (f, line)
+        for f in facts
+        if (line := label_value(bare(f.text))) and answers(line, analysis) and _is_about(f, facts, analysis)
+    ]
     if not lines:
         return None
     fact, (label, value) = max(lines, key=lambda pair: nearness(pair[1][0], analysis))
     dates = [m.group() for _, pattern in _WHEN if (m := pattern.search(value))]
     text = dates[0] if dates and asked_word(analysis) == "when" else value.rstrip(" .,;")
     return Attempt(text, "labelled", (fact, *_beside(fact, facts, analysis)), f"the value of {label}")
+
+
+def _is_about(fact: Fact, facts: Sequence[Fact], analysis: Analysis) -> bool:
+    """Whether a line, with the one that says what its form is about, holds half of the question's words."""
+    texts = " ".join(f.text for f in (fact, *_beside(fact, facts, analysis)))
+    return covered(analysis.content, texts) >= 0.5
 
 
 def _beside(fact: Fact, facts: Sequence[Fact], analysis: Analysis) -> list[Fact]:
