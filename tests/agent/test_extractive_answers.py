@@ -342,3 +342,12 @@ def test_how_much_a_row_fell_between_two_years_is_a_difference_of_its_cells() ->
     attempt = answers.best_attempt(analyse(question), make_plan(question), told)
     assert attempt is not None and attempt.text == "93" and attempt.expression is not None
     assert evaluate(attempt.expression) == 93
+
+
+def test_a_table_of_another_year_leaves_the_question_open() -> None:
+    reader = ExtractiveReader(None)
+    figures, table = register()
+    question = "How many turbines were in service at the end of 2023?"
+    plan = reader.plan(question, ())
+    assert reader.read(ReadTask(question, plan, [table], (), (), ())).missing == (0,)
+    assert reader.read(ReadTask(question, plan, [figures], (), (), ())).missing == ()

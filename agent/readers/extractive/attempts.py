@@ -69,8 +69,13 @@ def of_year(facts: Sequence[Fact], analysis: Analysis) -> list[Fact]:
 
 def tells_other_year(fact: Fact, analysis: Analysis) -> bool:
     """True where the fact names years and the question names others."""
-    row = row_of(fact)
-    told = {e.year for e in row.entries if e.year} if row else set(years(bare(fact.text)))
+    return names_other_year(fact.text, analysis)
+
+
+def names_other_year(text: str, analysis: Analysis) -> bool:
+    """The same of a fact's text."""
+    row = parse_row(unwrapped(text))
+    told = {e.year for e in row.entries if e.year} if row else set(years(bare(text)))
     return bool(analysis.years and told and told.isdisjoint(analysis.years))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agent.readers.extractive.answers import draft_answer
+from agent.readers.extractive.attempts import names_other_year
 from agent.readers.extractive.computing import DERIVED
 from agent.readers.extractive.counting import count_drafts
 from agent.readers.extractive.evidence import (
@@ -121,10 +122,18 @@ def _spread(found: Sequence[Candidate]) -> list[Candidate]:
 
 def _missing(task: ReadTask, drafts: Sequence[FactDraft]) -> tuple[int, ...]:
     best = dict.fromkeys(range(len(task.plan.parts)), 0.0)
-    scored = [(f.part, f.score) for f in task.facts] + [(d.part, d.score) for d in drafts]
+    # What a fact says of another year answers nothing: it leaves its part open, so that more pages are read.
+    stated = [(f.part, f.score, f.text) for f in task.facts] + [(d.part, d.score, d.text) for d in drafts]
+    scored = [(part, score) for part, score, text in stated if not _of_other_year(text, task.question)]
     for part, score in scored:
         best[part] = max(best.get(part, 0.0), score)
     return tuple(part for part, score in best.items() if score < ENOUGH)
+
+
+def _of_other_year(text: str, question: str) -> bool:
+    """True where a fact names years and a question about one year names another."""
+    asked = analyse(question)
+    return len(asked.years) == 1 and asked.formula is None and names_other_year(text, asked)
 
 
 def _wanted(task: ReadTask, views: Sequence[PageView], analysis: Analysis) -> tuple[PageRef, ...]:
