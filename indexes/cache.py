@@ -7,11 +7,13 @@ digests of content and settings. A file or folder appears there under its final 
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from indexes.errors import InputError
 
@@ -84,6 +86,32 @@ def write_atomic(path: Path, data: bytes) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def write_json(path: Path, value: Any) -> None:
+    """Writes JSON behind its checksum, whole or not at all; `read_json` is the inverse.
+
+    Raises:
+        InputError: the disk is full or the folder cannot be written.
+    """
+    data = json.dumps(value).encode()
+    write_atomic(path, hashlib.sha256(data).hexdigest().encode() + b"\n" + data)
+
+
+def read_json(path: Path) -> Any:
+    """Reads what `write_json` wrote; None where there is nothing or what is there is damaged.
+
+    Raises:
+        InputError: it may not be read.
+    """
+    try:
+        checksum, _, data = path.read_bytes().partition(b"\n")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(f"cache entry {path}: cannot be read ({_reason(error)}); {_WAY_OUT}") from error
+    whole = hashlib.sha256(data).hexdigest().encode() == checksum
+    return json.loads(data) if whole else None
+
+
 def write_new(path: Path, data: bytes) -> None:
     """Writes a file that nobody else knows of yet, such as one in a `scratch_dir`.
 
@@ -128,6 +156,19 @@ def publish_dir(tmp: Path, final: Path) -> None:
             shutil.rmtree(tmp, ignore_errors=True)
             return
         raise write_error(final, error) from error
+
+
+def remove_dir(folder: Path) -> None:
+    """Removes a damaged entry, if there is one.
+
+    Raises:
+        InputError: it may not be removed.
+    """
+    try:
+        if folder.exists():
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise write_error(folder, error) from error
 
 
 @contextlib.contextmanager

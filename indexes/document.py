@@ -1,7 +1,6 @@
 """A document as everything else sees it: pages with words and layout blocks, from a PDF or page images."""
 
 import functools
-import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,12 +8,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from indexes import layout, ocr
-from indexes.cache import cache_root, digest, entry, lock, write_atomic
+from indexes.cache import cache_root, digest, entry, lock, read_json, remove_dir, write_json
 from indexes.errors import InputError
 from indexes.files import Files, content_hash, find_files
 from indexes.page_store import PageStore
 from indexes.progress import bar
-from indexes.reading import Job, read_document
+from indexes.reading import Job, read_document, read_meta
 from indexes.types import OutlineEntry, Page
 from indexes.workers import WorkerPool
 
@@ -165,12 +164,12 @@ class Document:
             "layout", digest(self.sha256, self._secret, layout.settings_digest(), ocr.settings_digest())
         )
         files = {number: folder / f"{number:05d}.json" for number in wanted}
-        missing = [n for n in wanted if len(pages[n].words) and not files[n].exists()]
+        missing = [n for n in wanted if len(pages[n].words) and read_json(files[n]) is None]
         with bar(len(missing), "layout", "page", self._quiet or not missing) as progress:
             for reply in self._pool.run(self._layout_task(pages[n]) for n in missing):
                 number = reply.task["page"]
                 if reply.status == "done":
-                    write_atomic(files[number], json.dumps(reply.value["regions"]).encode())
+                    write_json(files[number], reply.value["regions"])
                 else:
                     self._layout_failed[number] = f"layout: {reply.message}"
                 progress.update(1)
@@ -186,7 +185,7 @@ class Document:
         }
 
     def _with_layout(self, page: Page, file: Path) -> Page:
-        regions = _read_json(file)
+        regions = read_json(file)
         return layout.with_regions(page, layout.read_regions(regions)) if regions else page
 
     def render(self, number: int, dpi: float = 144) -> "Image":
@@ -231,7 +230,7 @@ class Document:
         passwords = [""] if not self._task["password"] else ["", self._task["password"]]
         for password in passwords:
             file = entry("survey", self._key(password))
-            found = _read_json(file)
+            found = read_json(file)
             if found is not None:
                 self._secret = password
                 return dict(found)
@@ -239,22 +238,23 @@ class Document:
         if reply.status != "done":
             raise InputError(f"{self.path}: cannot be opened: {reply.message}")
         self._secret = passwords[-1] if reply.value["encrypted"] else ""
-        write_atomic(entry("survey", self._key(self._secret)), json.dumps(reply.value).encode())
+        write_json(entry("survey", self._key(self._secret)), reply.value)
         return reply.value
 
     def _read(self) -> PageStore:
         """The store of finished pages; reads the document where the cache does not have it."""
         if self._store is None:
             final = entry("pages", self._key(self._secret, self._ocr))
-            meta = _read_json(final / "meta.json")
+            meta = read_meta(final)
             if meta is None:
                 with lock(final):
-                    meta = _read_json(final / "meta.json")
+                    meta = read_meta(final)
                     if meta is None:
+                        remove_dir(final)  # what is there, if anything, is damaged
                         read_document(self._job(), self._pool, final)
-                        meta = _read_json(final / "meta.json")
+                        meta = read_meta(final)
             if meta is None:
-                raise InputError(f"cache entry {final}: cannot be read; remove it")
+                raise InputError(f"cache entry {final}: cannot be read back; check the disk")
             self._meta = meta
             self._store = PageStore(final, self.doc_id, int(meta["batch"]), meta["labels"])
         return self._store
@@ -289,19 +289,3 @@ def _outline(entries: Sequence[Sequence[Any]], pages: int) -> tuple[OutlineEntry
             deepest = outline[-1].level + 1 if outline else 1
             outline.append(OutlineEntry(max(1, min(int(level), deepest)), clean, int(page)))
     return tuple(outline)
-
-
-def _read_json(path: Path) -> Any:
-    """A cached JSON file; None where there is none."""
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        return None
-    except NotADirectoryError:
-        return None
-    except OSError as error:
-        raise InputError(
-            f"cache entry {path}: cannot be read ({error.strerror}); set PAGETRAIL_CACHE"
-        ) from error
-    except ValueError:
-        return None

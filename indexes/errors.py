@@ -1,5 +1,6 @@
 """The one error type for what a user can put right, and how a command shows it."""
 
+import errno
 import sys
 from collections.abc import Callable
 
@@ -16,10 +17,12 @@ def one_line(text: str) -> str:
 def run_command(main: Callable[[], int]) -> None:
     """Runs a command's `main` and leaves the process with its exit code.
 
-    An `InputError` becomes one line on stderr and exit code 2, Ctrl-C becomes exit code 130; anything else
-    is our mistake and keeps its traceback.
+    An `InputError` becomes one line on stderr and exit code 2, as does an output that cannot be written;
+    Ctrl-C becomes exit code 130; anything else is our mistake and keeps its traceback.
     """
     try:
+        if sys.stdout is None:  # started with it closed
+            raise InputError("standard output is closed; direct it to a file or a terminal")
         code = main()
     except InputError as error:
         sys.stderr.write(f"error: {one_line(str(error))}\n")
@@ -30,4 +33,10 @@ def run_command(main: Callable[[], int]) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 141
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.stderr.write("error: no space left to write the output; free some or direct it elsewhere\n")
+        sys.stdout = None  # what is left in its buffer would fail again at exit
+        code = 2
     sys.exit(code)

@@ -1,7 +1,6 @@
 """Reading a whole document once: workers read its pages, rules divide them, the cache keeps them."""
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from typing import Any
 
 from indexes import raw
 from indexes.blocks import build_blocks
-from indexes.cache import publish_dir, scratch_dir, write_atomic, write_new
+from indexes.cache import publish_dir, read_json, scratch_dir, write_json, write_new
 from indexes.labels import choose_labels, printed_candidates
 from indexes.lines import DocStats, Line, document_stats, edge_lines, page_lines, signature
 from indexes.ocr_page import page_from_lines
@@ -20,6 +19,7 @@ from indexes.raw import RawPage
 from indexes.types import Page, PageRef, Words
 from indexes.workers import Reply, WorkerPool
 
+META = "meta.json"
 BATCH = 16  # pages a batch: what is in memory at once, and what a worker is given at a time
 
 
@@ -61,8 +61,26 @@ def read_document(job: Job, pool: WorkerPool, final: Path) -> None:
             "ocred": ocred,
             "batch": BATCH,
         }
-        write_atomic(folder / "meta.json", json.dumps(meta, ensure_ascii=False).encode())
+        write_json(folder / META, meta)
         publish_dir(folder, final)
+
+
+def read_meta(folder: Path) -> dict[str, Any] | None:
+    """What `read_document` published; None where nothing is, or batches and their digest do not agree.
+
+    Returns:
+        `words` (a digest of the batches), `labels`, `failed`, `ocred` and `batch` (pages a batch).
+    """
+    meta: dict[str, Any] | None = read_json(folder / META)
+    if meta is None:
+        return None
+    whole = hashlib.sha256()
+    try:
+        for at in range(-(-len(meta["labels"]) // meta["batch"])):
+            whole.update((folder / batch_name(at)).read_bytes())
+    except OSError:
+        return None
+    return meta if whole.hexdigest() == meta["words"] else None
 
 
 def _raw_name(at: int) -> str:
@@ -111,11 +129,8 @@ def _with_ocr(page: RawPage, file: Path | None) -> RawPage:
 
 def _ocr_lines(file: Path) -> list[dict[str, Any]] | None:
     """What OCR read on a page; None where there is no such file or it is damaged."""
-    try:
-        lines: list[dict[str, Any]] = json.loads(file.read_bytes())["lines"]
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
-    return lines
+    kept = read_json(file)
+    return None if kept is None else list(kept["lines"])
 
 
 def _task(job: Job, operation: str, **more: Any) -> dict[str, Any]:

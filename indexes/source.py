@@ -6,13 +6,13 @@ otherwise.
 
 import importlib
 import io
-import json
 import sys
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from indexes.cache import read_json
 from indexes.errors import InputError
 
 MAX_PIXELS = 40_000_000  # of a rendered page
@@ -220,7 +220,8 @@ def _page_of(image: Any, size: tuple[float, float], ocr_file: str | None) -> Any
     image.save(buffer, "JPEG", quality=90)
     page = mupdf().open().new_page(width=size[0], height=size[1])
     page.insert_image(page.rect, stream=buffer.getvalue())
-    for line in json.loads(Path(ocr_file).read_bytes())["lines"] if ocr_file else ():
+    kept = read_json(Path(ocr_file)) if ocr_file else None
+    for line in kept["lines"] if kept else ():
         x1, y1, x2, y2 = (v * size[i % 2] for i, v in enumerate(line["box"]))
         text = " ".join(line["words"])
         unit = mupdf().get_text_length(text, fontsize=1.0)

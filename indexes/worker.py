@@ -1,7 +1,6 @@
 """The worker process: `python -m indexes.worker` takes tasks on stdin, answers on stdout."""
 
 import dataclasses
-import json
 import os
 import signal
 import sys
@@ -79,12 +78,12 @@ def render(desk: Desk, task: dict[str, Any]) -> Answer:
 
 def ocr(desk: Desk, task: dict[str, Any]) -> Answer:
     """OCR of a page into the file that the task names."""
-    from indexes.cache import write_atomic
+    from indexes.cache import write_json
     from indexes.ocr import read_image
 
     size, image = desk.source(task).for_ocr(task["page"])
     lines = read_image(desk.ocr_engine(), image)
-    write_atomic(Path(task["out"]), json.dumps({"size": size, "lines": lines}, ensure_ascii=False).encode())
+    write_json(Path(task["out"]), {"size": size, "lines": lines})
     return {}, b""
 
 

@@ -2,7 +2,7 @@
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -159,14 +159,30 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path, monkeypatch: py
         assert opened.page(1).text == "one"
 
 
-def test_a_damaged_cache_entry_is_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["pages-00000.npz", "meta.json"])
+@pytest.mark.parametrize("damage", [lambda data: b"damaged", lambda data: data[:-9] + b"x" + data[-8:]])
+def test_damaged_pages_in_the_cache_are_read_again(
+    tmp_path: Path, name: str, damage: Callable[[bytes], bytes]
+) -> None:
     path = text_pdf(tmp_path / "doc.pdf", ["one"])
     with Document.open(path) as opened:
         assert opened.page(1).text == "one"
-    (entry,) = (tmp_path / "cache" / "pages").rglob("pages-*.npz")
-    entry.write_bytes(b"damaged")
-    with Document.open(path) as opened, pytest.raises(InputError, match="damaged or gone; remove"):
-        opened.page(1)
+    (entry,) = (tmp_path / "cache" / "pages").rglob(name)
+    whole = entry.read_bytes()
+    entry.write_bytes(damage(whole))
+    with Document.open(path) as opened:
+        assert opened.page(1).text == "one"
+    assert entry.read_bytes() == whole
+
+
+def test_a_page_that_is_gone_while_the_document_is_open_is_named(tmp_path: Path) -> None:
+    path = text_pdf(tmp_path / "doc.pdf", ["one"])
+    with Document.open(path) as opened:
+        assert opened.labels == (None,)
+        (entry,) = (tmp_path / "cache" / "pages").rglob("pages-*.npz")
+        entry.unlink()
+        with pytest.raises(InputError, match="damaged or gone; remove"):
+            opened.page(1)
 
 
 def test_an_atomic_write_that_fails_keeps_what_was_there(

@@ -1,5 +1,6 @@
 """How a command says what is wrong: one line, and nothing in it that steers a terminal."""
 
+import errno
 import sys
 
 import pytest
@@ -30,3 +31,27 @@ def test_wrong_arguments_are_one_line(monkeypatch, capsys, main, arguments: list
     _fails(monkeypatch, arguments, main)
     said = capsys.readouterr()
     assert said.err.startswith("error: ") and said.err.count("\n") == 1 and not said.out
+
+
+def test_an_output_without_space_is_one_line(monkeypatch, capsys) -> None:
+    def main() -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(sys, "stdout", sys.stdout)
+    _fails(monkeypatch, [], main)
+    said = capsys.readouterr().err
+    assert said == "error: no space left to write the output; free some or direct it elsewhere\n"
+
+
+def test_a_closed_output_is_one_line(monkeypatch, capsys) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    _fails(monkeypatch, [], lambda: 0)
+    assert capsys.readouterr().err.startswith("error: standard output is closed")
+
+
+def test_other_failures_of_the_system_keep_their_traceback() -> None:
+    def main() -> int:
+        raise OSError(errno.EIO, "broken")
+
+    with pytest.raises(OSError, match="broken"):
+        run_command(main)

@@ -88,6 +88,20 @@ def test_layout_is_cached_and_a_failure_keeps_the_blocks_by_rules(
         assert opened.failed == {2: "layout: model says no"}
 
 
+def test_damaged_layout_in_the_cache_is_made_again(tmp_path: Path) -> None:
+    doc = new_pdf()
+    _draw(doc.new_page(width=612, height=792))
+    path = save(doc, tmp_path / "page.pdf")
+    with Document.open(path) as opened:
+        first = opened.layout([1])[1]
+    (kept,) = (tmp_path / "cache" / "layout").rglob("*.json")
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-30])
+    with Document.open(path) as opened:
+        assert opened.layout([1])[1].blocks == first.blocks
+    assert kept.read_bytes() == whole
+
+
 def _page(words: list[tuple[str, float, float]], lines: list[int]) -> Page:
     boxes = np.asarray([(x, y, x + 0.05, y + 0.01) for _, x, y in words], np.float32)
     texts = [text for text, _, _ in words]
