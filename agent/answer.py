@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from agent.plain import plain
 from indexes.errors import InputError, run_command
+from indexes.plain import plain
 
 if TYPE_CHECKING:
     from agent.config import Config
@@ -185,7 +185,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--rounds", type=int, help="retrieve-read-record rounds at most")
     made.add_argument("--k", type=int, help="pages read a round")
     made.add_argument("--password", help="of an encrypted PDF")
-    made.add_argument("--out", type=Path, metavar="DIR", help="write the row, pictures and a marked PDF")
+    made.add_argument("--out", metavar="DIR", help="write the row, pictures and a marked PDF")
     made.add_argument("--json", action="store_true", help="print the row alone, one line a question")
     made.add_argument("--quiet", action="store_true", help="no progress on stderr")
     return made
@@ -204,11 +204,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     from agent.config import load_config
 
     config = load_config(options.config, rounds=options.rounds, k=options.k)
+    if options.out is not None and not options.out.strip():
+        raise InputError("--out: an empty name; name a folder, such as answer/")
+    out = None if options.out is None else Path(options.out)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     with (
-        _folder(options.out),
+        _folder(out),
         open_asker(options.document, config, password=options.password, quiet=options.quiet) as asker,
     ):
         runs = []
@@ -216,8 +219,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             run = asker.ask(question, f"{asker.document.doc_id}::q{number}")
             runs.append(run)
             _print(run, as_json=options.json, more=number < len(options.questions))
-        if options.out is not None:
-            _write(runs, asker.document, options.out, quiet=options.quiet or options.json)
+        if out is not None:
+            _write(runs, asker.document, out, quiet=options.quiet or options.json)
     return 1 if any(run.failure is not None for run in runs) else 0
 
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agent.plain import plain
+from indexes.plain import plain
 from indexes.types import BBox
 
 MAX_SENTENCE = 1200  # characters of a fact in the prose

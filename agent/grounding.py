@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from agent.arithmetic import agrees, find_numbers, values
 from agent.citations import round_outward
 from agent.matching import MIN_SHARE, Match, PageText, is_number, token, tokens
-from agent.plain import plain
 from agent.types import EvidenceRegion, FactDraft, Support
+from indexes.plain import plain
 from indexes.types import BBox, LayoutBlock, Page
 
 MAX_REGIONS = 12

@@ -10,12 +10,12 @@ from dataclasses import replace
 from agent.grounding import Dropped, Grounded, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
-from agent.plain import plain
 from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
 from agent.state import Run, State, Timer, spent
 from agent.trajectory import RoundRecord, StepError, StopReason
 from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask
 from agent.verify import abstention, checked, objection
+from indexes.plain import plain
 from indexes.types import Page, PageRef
 from retrieval.types import RetrievedPage
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent.plain import plain
 from agent.trajectory import Trajectory
 from indexes.cache import write_atomic
+from indexes.plain import plain
 from indexes.types import BBox
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import get_args
 
-from agent.plain import plain
 from agent.trajectory import StepError
 from agent.types import Action, AnswerType, Decision, FactDraft, Plan, Reading
 from indexes.errors import InputError
+from indexes.plain import plain
 from indexes.types import BBox, PageRef
 from retrieval.types import RetrievedPage
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from agent.plain import plain
 from agent.trajectory import Trajectory
 from agent.types import Fact
+from indexes.plain import plain
 
 MAX_OTHER = 8
 MAX_TEXT = 240  # characters

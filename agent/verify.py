@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from agent.arithmetic import Number, agrees, evaluate, find_numbers, number_words, values
 from agent.matching import token, tokens
-from agent.plain import plain
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
+from indexes.plain import plain
 
 MAX_ANSWER = 2000  # characters
 _CONSTANTS = frozenset({1.0, 2.0, 4.0, 12.0, 100.0, 1000.0, 365.0, 1e6, 1e9})

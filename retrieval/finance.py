@@ -1,6 +1,6 @@
 """What analysts call things, how filings print them, and on which pages the primary statements stand.
 
-The vocabulary is a table, `configs/finance.yaml`. It is used on documents that hold such statements and
+The vocabulary is a table, `retrieval/finance.yaml`. It is used on documents that hold such statements and
 nowhere else, so that a question about "segments" of a video is left alone.
 """
 
@@ -53,12 +53,12 @@ class Asked:
 
 @lru_cache(maxsize=1)
 def vocabulary() -> tuple[tuple[Statement, ...], tuple[Concept, ...]]:
-    """The table of `configs/finance.yaml`."""
+    """The table of `retrieval/finance.yaml`."""
     from importlib.resources import files
 
     import yaml
 
-    table = yaml.safe_load(files("configs").joinpath("finance.yaml").read_text(encoding="utf-8"))
+    table = yaml.safe_load(files("retrieval").joinpath("finance.yaml").read_text(encoding="utf-8"))
     statements = tuple(
         Statement(name, _joined(row["ask"]), _joined(row["titles"]), _joined(row["rows"]))
         for name, row in table["statements"].items()

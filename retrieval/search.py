@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from indexes.encoders.options import add_encoder_options, encoder_of
 from indexes.errors import InputError, run_command
+from indexes.plain import plain
 
 if TYPE_CHECKING:
     from indexes.document import Document
@@ -130,12 +131,14 @@ def as_row(query: str, found: Sequence["RetrievedPage"], labels: Sequence[str | 
 
 def as_text(query: str, found: Sequence["RetrievedPage"], document: "Document") -> str:
     """A query's result as a person reads it."""
-    lines = [query]
+    lines = [plain(query)]
     for page in found:
         number = page.ref.page
         label = document.labels[number - 1]
-        name = f"p. {number}" + (f" (label {label})" if label else "")
-        lines.append(f"{page.rank:3d}. {name}  score {page.score:.2f}  {'; '.join(page.matched)}".rstrip())
+        name = f"p. {number}" + (f" (label {plain(label)})" if label else "")
+        lines.append(
+            f"{page.rank:3d}. {name}  score {page.score:.2f}  {plain('; '.join(page.matched))}".rstrip()
+        )
         content = document.page(number)
         lines.extend(f"       {_place(box)}  {_snippet(content, box)}".rstrip() for box in page.regions)
     return "\n".join(lines) + "\n"
@@ -151,7 +154,7 @@ def _snippet(page: "Page", box: "BBox") -> str:
     y = page.words.boxes[:, 1::2].mean(axis=1)
     inside = (box.x1 <= x) & (x <= box.x2) & (box.y1 <= y) & (y <= box.y2)
     text = " ".join(word for word, there in zip(page.words.texts, inside, strict=True) if there)
-    return text if len(text) <= SNIPPET else text[:SNIPPET].rstrip() + " ..."
+    return plain(text, SNIPPET)
 
 
 if __name__ == "__main__":

@@ -215,3 +215,9 @@ def test_a_row_read_back_shows_the_same(given, capsys) -> None:
     assert [line for line in show(Trajectory.from_row(row)).splitlines() if " s after" not in line] == [
         line for line in lines if " s after" not in line
     ]
+
+
+def test_an_empty_name_for_results_is_refused(given) -> None:
+    with pytest.raises(InputError, match="--out: an empty name"):
+        command.main(["doc.pdf", "One?", "--out", ""])
+    assert given["opened"] == 0

@@ -16,8 +16,8 @@ from agent.citations import (
     sentence_ends,
     write_model_raw,
 )
-from agent.plain import plain
 from agent.trajectory import parse_model_raw
+from indexes.plain import plain
 from indexes.types import BBox
 
 VECTORS = Path(__file__).parents[2] / "../shared/vectors/docscope_parse.jsonl"
