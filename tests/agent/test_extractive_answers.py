@@ -351,3 +351,31 @@ def test_a_table_of_another_year_leaves_the_question_open() -> None:
     plan = reader.plan(question, ())
     assert reader.read(ReadTask(question, plan, [table], (), (), ())).missing == (0,)
     assert reader.read(ReadTask(question, plan, [figures], (), (), ())).missing == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "text"),
+    [
+        ("What was revenue in 2021?", "Revenue in 2021 was $110 million.", "110"),
+        (
+            "How much does a turbine of the second series weigh?",
+            "A turbine of the second series has a rotor of 18 metres and weighs 140 tonnes.",
+            "140",
+        ),
+    ],
+)
+def test_a_sentence_that_holds_the_whole_question_is_answered_from(
+    question: str, sentence: str, text: str
+) -> None:
+    plan, analysis = make_plan(question), analyse(question)
+    reply = answers.draft_answer(analysis, plan, [stated(sentence, 0.92)])
+    assert reply.text == text
+
+
+@pytest.mark.parametrize(
+    "sentence", ["Revenue in 2020 was $110 million.", "The fee in 2021 was $110 million."]
+)
+def test_a_sentence_of_another_year_or_thing_is_not(sentence: str) -> None:
+    question = "What was revenue in 2021?"
+    reply = answers.draft_answer(analyse(question), make_plan(question), [stated(sentence, 0.92)])
+    assert reply.text == UNANSWERABLE

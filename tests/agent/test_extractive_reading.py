@@ -35,6 +35,37 @@ def test_the_order_of_columns_is_read_from_the_header() -> None:
     assert found["Inventories"].section == "Current assets:"
 
 
+@pytest.mark.parametrize(
+    ("line", "heads"),
+    [
+        ("(In millions) 2022 2021", True),
+        ("Dollars in thousands, except per share amounts 2021 2022", True),
+        ("Fiscal 2022 2021", True),
+        ("Year ended December 31, 2022 2021 2020", True),
+        ("Payments due 2022 2023 2024", True),
+        ("Turbines built 2022 2021", False),
+        ("(In millions) 2022 1999", False),
+        ("Units sold 2,022 2,021", False),
+    ],
+)
+def test_years_in_a_row_behind_a_unit_or_a_date_are_a_header_and_no_row(line: str, heads: bool) -> None:
+    words = line.split()
+    numbers = [w for w in words if w[0].isdigit() and w != "31,"]
+    label = " ".join(words[: len(words) - len(numbers)])
+    places = [0.6 + 0.12 * i for i in range(len(numbers))]
+    page = page_of(
+        [
+            [(0.1, label), *(right(x, n) for x, n in zip(places, numbers, strict=True))],
+            [(0.1, "Inventories"), *(right(x, "6,854") for x in places)],
+        ],
+        [("table", 0, 2)],
+    )
+    found = rows(page)
+    assert [row.label for row in found] == (["Inventories"] if heads else [label, "Inventories"])
+    if heads:
+        assert [cell.year for cell in found[-1].cells] == [int(n) for n in numbers]
+
+
 def test_an_unlabelled_line_that_adds_up_is_a_total() -> None:
     page = page_of(
         [

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from agent.readers.extractive.attempts import (
     Attempt,
+    Value,
     of_year,
     ordered,
     row_of,
@@ -24,6 +25,7 @@ from agent.readers.extractive.counts import (
 )
 from agent.readers.extractive.evidence import asked_numbers
 from agent.readers.extractive.extremes import is_winner
+from agent.readers.extractive.formulas import Term
 from agent.readers.extractive.lists import enumerated, read_list
 from agent.readers.extractive.matching import covered
 from agent.readers.extractive.pairs import combined, compared, subject
@@ -31,7 +33,7 @@ from agent.readers.extractive.planning import uncovered
 from agent.readers.extractive.question import Analysis
 from agent.readers.extractive.spans import cell_beside, span
 from agent.readers.extractive.statements import bare
-from agent.readers.extractive.text import fold
+from agent.readers.extractive.text import fold, stem, tokens, years
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
 
 Answerer = Callable[[Analysis, Plan, Sequence[Fact]], Attempt | None]
@@ -76,7 +78,7 @@ def _formula(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt |
 
 
 def _number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
-    if analysis.formula is not None:
+    if analysis.formula is not None and not isinstance(analysis.formula.tree, Term):
         return None
     for fact in of_year(facts, analysis)[:6]:
         if read_list(fact.text) or read_count(fact.text):
@@ -84,10 +86,32 @@ def _number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | 
         found = values(fact, analysis)
         if found and analysis.combine and not _states_change(fact, analysis):
             return None
-        if found:
+        stated = _stated_value(fact, analysis, found)
+        if stated is not None:
+            return Attempt(written(stated, analysis), "stated number", (fact,), "stated in the fact")
+        if found and analysis.formula is None:
             kind = "cell" if row_of(fact) else "number"
             return Attempt(written(found[0], analysis), kind, (fact,), "stated in the fact")
     return None
+
+
+def _stated_value(fact: Fact, analysis: Analysis, found: Sequence[Value]) -> Value | None:
+    """The number of a sentence that holds every word and year of the question, where it has no rival.
+
+    Without a rival is the only number, or the only one that comes right behind a word of the question.
+    """
+    text = bare(fact.text)
+    if row_of(fact) or covered(analysis.content, text) < 1 or not set(analysis.years) <= set(years(text)):
+        return None
+    if len(found) == 1:
+        return found[0]
+    behind = [v for v in found if any(stem(word) in analysis.content for word in _before(text, v.shown))]
+    return behind[0] if len(behind) == 1 else None
+
+
+def _before(text: str, shown: str) -> list[str]:
+    """The two words before a number."""
+    return tokens(text.partition(shown)[0])[-2:]
 
 
 def _states_change(fact: Fact, analysis: Analysis) -> bool:

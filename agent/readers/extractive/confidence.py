@@ -27,7 +27,7 @@ _MEMBERS = {
         "name",
         "place",
     ),
-    "stated": ("stated count", "count word", "count numbered"),
+    "stated": ("stated count", "stated number", "count word", "count numbered"),
     "choice": ("comparison", "mentioned option", "yes", "no"),
 }
 FAMILIES: Mapping[str, str] = {kind: family for family, kinds in _MEMBERS.items() for kind in kinds}

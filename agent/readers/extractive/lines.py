@@ -28,6 +28,16 @@ _PERIOD = re.compile(
 )
 
 
+_UNIT = re.compile(
+    r"\(?(?:in|of|dollars?|euros?|u\.?s\.?|usd|[$€£¥]|thousands?|millions?|billions?|unaudited|amounts?|except|per|"
+    r"shares?|data|and|percentages?|where|noted)[,;:]?\)?",
+    re.IGNORECASE,
+)
+
+
+_SPAN = re.compile(r"fiscal|ended|ending|fy", re.IGNORECASE)
+
+
 RANGE = re.compile(r"\d\s?[-–+]|[<>≥≤]\s?[$€£]?\d|\d+[KkMm]\b")
 
 
@@ -111,11 +121,32 @@ def read_line(page: Page, start: int, end: int) -> Line:
         return Line(start, end, words, tail[1:], start + 1, "row")
     if not tail:
         return Line(start, end, words, values, end, "prose")
+    if _heads_years(words, tail, start):
+        return Line(start, end, words, [], start, "header" if len(tail) > 1 else "text")
     if len(tail) > 1 and not label_words and RANGE.search(" ".join(words[: tail[0][1] - start])):
         return Line(start, end, words, tail[1:], tail[0][1], "row")
     if len(label_words) > 22 or (len(tail) == 1 and len(label_words) > 14):
         return Line(start, end, words, values, end, "prose")
     return Line(start, end, words, tail, first, "row")
+
+
+def _heads_years(words: tuple[str, ...], tail: list[tuple[int, int]], start: int) -> bool:
+    """Whether a line's numbers are years in a row over columns, as in `(In millions) 2021 2020`.
+
+    What stands before them may be a unit or a part of a date. A single year heads something only where such
+    a part comes right before it: `Fiscal 2021 compared to fiscal 2020`.
+    """
+    shown = [words[low - start : high - start] for low, high in tail]
+    if not all(len(word) == 1 and YEAR_WORD.fullmatch(word[0]) for word in shown):
+        return False
+    before = words[: tail[0][0] - start]
+    if len(tail) == 1:
+        return bool(before) and bool(_SPAN.fullmatch(before[-1]))
+    years = [int(re.sub(r"\D", "", word[0])[:4]) for word in shown]
+    steps = {b - a for a, b in zip(years[:-1], years[1:], strict=True)}
+    if steps not in ({1}, {-1}):
+        return False
+    return len(years) > 2 or all(_UNIT.fullmatch(w) or _PERIOD.fullmatch(w) for w in before)
 
 
 def _is_note_mark(page: Page, value: tuple[int, int], start: int) -> bool:
