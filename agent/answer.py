@@ -124,6 +124,8 @@ def open_asker(
 
     start = time.perf_counter()
     with Document.open(path, password=password, ocr=config.ocr, quiet=quiet) as document:
+        _ = document.labels  # read first, so that workers that read it are there for the layout too
+        document.prepare_layout()
         encoder = load_encoder(config.encoder, **config.encoder_settings)
         retriever = open_retriever(document, encoder=encoder, quiet=quiet)
         # A reader compares texts with each other, for which an encoder of images was not made.

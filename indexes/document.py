@@ -175,6 +175,10 @@ class Document:
                 progress.update(1)
         return {n: self._with_layout(page, files[n]) for n, page in pages.items()}
 
+    def prepare_layout(self) -> None:
+        """Loads the layout model in a worker meanwhile: it takes a second that other work can fill."""
+        self._pool.prepare("layout")
+
     def _layout_task(self, page: Page) -> dict[str, Any]:
         file = self._ocr_folder / f"{page.ref.page:05d}.json"
         return {

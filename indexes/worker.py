@@ -121,14 +121,24 @@ def _leave_with_parent(parent: int) -> None:
     os._exit(1)
 
 
+def _load_layout() -> None:
+    """Imports the layout model and runs it once, on a page of nothing, so that it is ready."""
+    from indexes.layout import find_regions
+    from indexes.source import mupdf
+
+    find_regions(mupdf(layout=True).open().new_page())
+
+
 def main() -> None:
-    """Runs tasks until stdin closes."""
+    """Runs tasks until stdin closes; with the argument `layout` the layout model is loaded first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
     tasks = sys.stdin.buffer
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever libraries print must not get between the replies
     desk = Desk()
+    if "layout" in sys.argv[1:]:
+        _load_layout()
     while True:
         try:
             task, _ = receive(tasks)

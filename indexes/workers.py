@@ -68,11 +68,11 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
 class _Worker:
     """One process and the task it is at."""
 
-    def __init__(self, module: str) -> None:
+    def __init__(self, module: str, *preload: str) -> None:
         package_root = str(Path(__file__).resolve().parents[1])
         paths = [package_root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", module],
+            [sys.executable, "-m", module, *preload],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
@@ -108,12 +108,9 @@ class _Worker:
         return Reply(task, "done", value, data)
 
     def end(self) -> None:
-        """Ends the process, at once if it is busy."""
+        """Ends the process at once: what it keeps on disk, it writes whole or not at all."""
         with contextlib.suppress(OSError):
             self.tasks.close()
-        if self.task is None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(timeout=1.0)
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
@@ -153,6 +150,15 @@ class WorkerPool:
         except BaseException:
             self._end_busy()
             raise
+
+    def prepare(self, what: str) -> None:
+        """Starts a worker, if there is none yet, that loads what coming tasks need while other work is done.
+
+        Args:
+            what: an argument of the worker's module, such as `layout`.
+        """
+        if not self._workers:
+            self._workers.append(_Worker(self.module, what))
 
     def call(self, task: dict[str, Any]) -> Reply:
         """Runs one task."""

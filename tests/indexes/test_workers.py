@@ -136,3 +136,17 @@ def test_two_processes_read_the_same_document_at_once(tmp_path: Path) -> None:
         out, err = process.communicate(timeout=60)
         assert out == "reading\nthis is page 1 60\n", err
     assert len(list((tmp_path / "cache" / "pages").rglob("meta.json"))) == 1
+
+
+def test_a_worker_that_was_prepared_takes_the_first_task_and_ends_with_the_pool(tmp_path: Path) -> None:
+    path = text_pdf(tmp_path / "a.pdf", ["some words"])
+    with Document.open(path) as opened:
+        assert opened.page(1).text == "some words"
+    with Document.open(path) as opened:
+        assert opened.labels == (None,)
+        opened.prepare_layout()
+        opened.prepare_layout()
+        (worker,) = opened._pool._workers
+        assert opened.layout([1])[1].text == "some words" and not opened.failed
+        assert opened._pool._workers == [worker]
+    assert worker.process.poll() is not None
