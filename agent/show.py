@@ -1,5 +1,6 @@
 """An answer as a person reads it: the answer, its evidence, what else was found, what it cost."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 from agent.trajectory import Trajectory
@@ -7,6 +8,10 @@ from agent.types import Fact
 from indexes.plain import plain
 
 MAX_OTHER = 8
+_AMOUNT = re.compile(
+    r"(?<![\w.,])[$€£¥]?(?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)"
+    r"(?:\s?%|\s(?:thousand|million|billion|trillion)\b)?(?![\w,]*\d)"
+)
 MAX_TEXT = 240  # characters
 _WHY = {
     "answered": "the reader had enough",
@@ -34,12 +39,29 @@ def show(trajectory: Trajectory) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def as_stated(trajectory: Trajectory) -> str:
+    """How a cited fact writes an answer that is a bare number, as `$34,229 million`; empty if just so.
+
+    Answers are as short as benchmarks want them; a person wants the currency and the scale.
+    """
+    bare = trajectory.answer.replace(",", "").rstrip("%")
+    if not re.fullmatch(r"-?\d+(?:\.\d+)?", bare):
+        return ""
+    for fact in trajectory.cited:
+        for found in _AMOUNT.finditer(plain(fact.text)):
+            same = float(found["number"].replace(",", "")) == float(bare)
+            if same and found[0].strip() != trajectory.answer:
+                return found[0].strip()
+    return ""
+
+
 def _answer(trajectory: Trajectory) -> str:
     reply = trajectory.reply
     lines = [f"Question: {plain(trajectory.question)}"]
     if trajectory.failure is not None:
         return "\n".join([*lines, f"No answer: the run failed ({plain(trajectory.failure)})"])
-    lines.append(f"Answer: {plain(reply.text)}")
+    stated = as_stated(trajectory)
+    lines.append(f"Answer: {plain(reply.text)}" + (f"  (stated as {stated})" if stated else ""))
     if reply.abstains:
         queries = dict.fromkeys(query for record in trajectory.rounds for query in record.queries)
         lines += [f"Looked for: {'; '.join(map(plain, queries))}", f"Not found: {plain(reply.reason)}"]

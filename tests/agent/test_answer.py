@@ -11,10 +11,11 @@ from agent_fakes import FakeDocument, FakeRetriever, ScriptedReader, quoting, sa
 
 from agent import answer as command
 from agent.config import load_config
-from agent.show import show, spans
+from agent.show import as_stated, show, spans
 from agent.trajectory import Trajectory
-from agent.types import DraftAnswer, FactDraft, Reading
+from agent.types import DraftAnswer, EvidenceRegion, Fact, FactDraft, Plan, Reading
 from indexes.errors import InputError
+from indexes.types import BBox, PageRef
 
 QUOTE = "Revenue was $5.2 billion in 2023"
 
@@ -221,3 +222,23 @@ def test_an_empty_name_for_results_is_refused(given) -> None:
     with pytest.raises(InputError, match="--out: an empty name"):
         command.main(["doc.pdf", "One?", "--out", ""])
     assert given["opened"] == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "fact", "stated"),
+    [
+        ("34229", "Net sales, 2022: $34,229 million (Statement of Income)", "$34,229 million"),
+        ("7151", "Operating profit, 2024: 7,151 thousand", "7,151 thousand"),
+        ("12.5%", "Margin: 12.5 %", "12.5 %"),
+        ("118", "It has 118 employees.", ""),
+        ("229", "Net sales: $34,229 million", ""),
+        ("Marek Dvorak", "Inspector: Marek Dvorak", ""),
+    ],
+)
+def test_a_bare_number_is_shown_as_its_fact_states_it(answer: str, fact: str, stated: str) -> None:
+    region = (EvidenceRegion(PageRef("doc", 1), BBox(0.1, 0.1, 0.2, 0.2)),)
+    facts = (Fact("f1", fact, fact, region, "exact", 1),)
+    reply = DraftAnswer(answer, ("f1",), "", 1.0)
+    run = Trajectory("q", "?", "doc", "m", Plan("number", ("?",), ("?",)), (), facts, reply, "answered")
+    assert as_stated(run) == stated
+    assert (f"(stated as {stated})" in show(run)) == bool(stated)
