@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from indexes.errors import InputError, run_command
+from indexes.errors import CommandParser, InputError, run_command
 from indexes.plain import plain
 
 if TYPE_CHECKING:
@@ -166,20 +166,12 @@ def answer(
         return asker.ask(question)
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        """One line, as for every other mistake of a user."""
-        raise InputError(f"{message}; see python -m agent.answer --help")
-
-
 def parser() -> argparse.ArgumentParser:
     """The command line."""
-    made = _Parser(
-        prog="python -m agent.answer",
-        description="Answers questions about a PDF, every fact with its page, its region and its quote.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    made = CommandParser(
+        "python -m agent.answer",
+        "Answers questions about a PDF, every fact with its page, its region and its quote.",
+        EXAMPLES,
     )
     made.add_argument("document", help="a PDF, or a folder of page images")
     made.add_argument("questions", nargs="+", metavar="question", help="what to ask; several share the index")

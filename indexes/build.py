@@ -4,10 +4,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from indexes.encoders.options import add_encoder_options, encoder_of
-from indexes.errors import InputError, one_line, run_command
+from indexes.errors import CommandParser, InputError, one_line, run_command
 from indexes.files import IMAGE_SUFFIXES, natural_key
 
 if TYPE_CHECKING:
@@ -21,11 +21,6 @@ EXAMPLES = """examples:
 
 What is built is cached under $PAGETRAIL_CACHE (else the user's cache folder) and found by every other
 command. An interrupted build goes on where it stopped."""
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see python -m indexes.build --help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -90,11 +85,10 @@ def _build(path: Path, encoder: "PageEncoder", options: argparse.Namespace) -> s
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="python -m indexes.build",
-        description="Read documents and build their indexes ahead of time.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = CommandParser(
+        "python -m indexes.build",
+        "Read documents and build their indexes ahead of time.",
+        EXAMPLES,
     )
     parser.add_argument(
         "documents",

@@ -1,8 +1,10 @@
 """The one error type for what a user can put right, and how a command shows it."""
 
+import argparse
 import errno
 import sys
 from collections.abc import Callable
+from typing import NoReturn
 
 
 class InputError(Exception):
@@ -12,6 +14,23 @@ class InputError(Exception):
 def one_line(text: str) -> str:
     """The text on one line; what would steer a terminal, such as an escape in a file's name, shows as `?`."""
     return "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+
+
+class CommandParser(argparse.ArgumentParser):
+    """A command line: its mistakes are one line, as a user's others are; `--help` shows examples."""
+
+    def __init__(self, prog: str, description: str, examples: str) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=examples,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        """Raises `InputError`."""
+        raise InputError(f"{message}; see {self.prog} --help")
 
 
 def run_command(main: Callable[[], int]) -> None:

@@ -5,10 +5,10 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from indexes.encoders.options import add_encoder_options, encoder_of
-from indexes.errors import InputError, run_command
+from indexes.errors import CommandParser, InputError, run_command
 from indexes.plain import plain
 
 if TYPE_CHECKING:
@@ -32,11 +32,6 @@ examples:
 The index is cached under $PAGETRAIL_CACHE (else the user's cache folder): the next search starts at once.
 exit codes: 0 done, 2 something you can put right
 """
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}; see python -m retrieval.search --help")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -68,11 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="python -m retrieval.search",
-        description="Finds the pages of a document that match a query, and where on them.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    parser = CommandParser(
+        "python -m retrieval.search",
+        "Finds the pages of a document that match a query, and where on them.",
+        EXAMPLES,
     )
     parser.add_argument("document", help="a PDF, a page image or a folder of page images")
     parser.add_argument("query", nargs="*", help="what to look for")
