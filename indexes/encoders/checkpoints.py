@@ -196,7 +196,7 @@ def _from_cache(name: str) -> Path:
         try:
             return Path(snapshot_download(name, allow_patterns=FETCHED))
         except Exception as error:  # the hub's client lets errors of several network libraries through
-            tried = f"the hub cannot be asked: {' '.join(str(error).split())[:200]}"
+            tried = f"the hub could not be asked: {type(error.__cause__ or error).__name__}"
     raise InputError(
         f"model {name!r}: no such folder, and not in {constants.HF_HUB_CACHE} ({tried}); where there is a "
         f"network, run `hf download {name} --local-dir {_last(name)}`, bring the folder here, give its path"
