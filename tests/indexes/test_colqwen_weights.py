@@ -326,9 +326,7 @@ def test_a_hub_that_cannot_be_asked_is_told(
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", ask)
     monkeypatch.setattr(huggingface_hub, "is_offline_mode", lambda: False)
-    with pytest.raises(
-        InputError, match="the hub could not be asked: .*hf download"
-    ) as caught:
+    with pytest.raises(InputError, match="the hub could not be asked: .*hf download") as caught:
         load_model("someone/tiny", device="cpu")
     assert "\n" not in str(caught.value)
     assert "fetching it" in caplog.text
