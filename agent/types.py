@@ -2,16 +2,57 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from indexes.types import BBox, OutlineEntry, Page, PageRef
 from retrieval.types import RetrievedPage
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 Support = Literal["exact", "approximate", "none", "visual"]
 AnswerType = Literal["span", "number", "count", "list", "comparison", "difference", "yes_no"]
 Action = Literal["retrieve", "answer"]
 
 UNANSWERABLE = "Unanswerable"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls of a model cost.
+
+    Attributes:
+        prompt_tokens: read by the model.
+        completion_tokens: written by it.
+        calls: requests that were answered, by the model or from the request cache.
+        cost: in the currency of the config's prices; 0 without prices.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    calls: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.calls + other.calls,
+            self.cost + other.cost,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        """Read and written."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class PageImages(Protocol):
+    """Pictures of a document's pages, for readers that see."""
+
+    def render(self, ref: PageRef, dpi: float, region: BBox | None = None) -> "Image":
+        """A page as it is seen, or a region of it; raises ValueError where it cannot be rendered."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +170,11 @@ class DraftAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReadTask:
-    """What a reader is given: the question, its plan, the pages to read now, and what is known already."""
+    """What a reader is given: the question, its plan, the pages to read now, and what is known already.
+
+    Attributes:
+        images: pictures of the pages; None where the run has none (a test, a document without pictures).
+    """
 
     question: str
     plan: Plan
@@ -137,6 +182,7 @@ class ReadTask:
     retrieved: Sequence[RetrievedPage]
     facts: Sequence[Fact]
     outline: Sequence[OutlineEntry]
+    images: PageImages | None = None
 
 
 @dataclass(frozen=True, slots=True)
