@@ -1,7 +1,7 @@
 """What a generative model is to this project: one call with text and pictures, one reply with its cost.
 
-Readers and judges build a `Request`; an endpoint or a local model answers it with a `Completion`. Nothing here
-knows prompts, and no model knows what its reply is for.
+Readers and judges build a `Request`; an endpoint or a local model answers it with a `Completion`. Nothing
+here knows prompts, and no model knows what its reply is for.
 """
 
 from collections.abc import Mapping
