@@ -130,7 +130,7 @@ def open_asker(
         retriever = open_retriever(document, encoder=encoder, quiet=quiet)
         # A reader compares texts with each other, for which an encoder of images was not made.
         texts = load_encoder("minilm") if isinstance(encoder, ImageEncoder) else encoder
-        reader = load_reader(config.reader, texts)
+        reader = load_reader(config, texts)
         yield Asker(document, retriever, reader, config, time.perf_counter() - start)
 
 

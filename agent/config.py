@@ -7,11 +7,80 @@ import reprlib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agent.frames import BoxFrame
 from indexes.errors import InputError
+
+_STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Endpoint(BaseModel):
+    """Where a model is served, how it is asked and what it costs; keys come from the environment only.
+
+    Attributes:
+        provider: whose API it speaks; `openai` is also vLLM's, SGLang's, llama.cpp's, Ollama's and others'.
+        base_url: of the API; the provider's own by default.
+        key_env: the environment variable that holds the key, if not the provider's own (`PAGETRAIL_API_KEY`
+            with a `base_url`). It is a name, never the key.
+        structured: how a reply is held to its schema: `schema` (response_format), `tool` (a tool call) or
+            `json` (asked for in words); `auto` tries them in this order and remembers what the endpoint takes.
+        temperature: of sampling; None sends none, for models that refuse the parameter.
+        seed: sent where the API has one.
+        stream: take the reply as a stream, for gateways that cut quiet connections.
+        timeout: seconds for a whole reply.
+        retries: further tries after 429, 5xx, a timeout or a lost connection.
+        concurrency: calls at a time.
+        requests_per_minute: sent at most; None for no limit.
+        price_in: of a million tokens read; costs are in its currency.
+        price_out: of a million tokens written.
+        cache: whether replies are kept on disk, so that a call that was made before costs nothing.
+    """
+
+    model_config = _STRICT
+
+    provider: Literal["openai", "anthropic", "google"] = "openai"
+    base_url: str | None = Field(default=None, pattern=r"^https?://[^\s@?#]+$")
+    key_env: str | None = Field(default=None, pattern=r"^[A-Z][A-Z0-9_]*$", max_length=64)
+    structured: Literal["auto", "schema", "tool", "json"] = "auto"
+    temperature: float | None = Field(default=0.0, ge=0, le=2)
+    seed: int | None = Field(default=None, ge=0)
+    stream: bool = False
+    timeout: float = Field(default=120.0, gt=0, le=3600)
+    retries: int = Field(default=5, ge=0, le=20)
+    concurrency: int = Field(default=4, ge=1, le=256)
+    requests_per_minute: float | None = Field(default=None, gt=0)
+    price_in: float = Field(default=0.0, ge=0)
+    price_out: float = Field(default=0.0, ge=0)
+    cache: bool = True
+
+
+class View(BaseModel):
+    """What a model is shown of a page and what it may say, within its context.
+
+    Attributes:
+        images: whether it sees pictures of pages; without, it reads words and tables.
+        context: tokens that a request and its reply may have together.
+        image_tokens: tokens that the picture of a page may cost.
+        reply_tokens: tokens that a reply may have.
+        set_of_marks: number the blocks on the pictures.
+        zoom: let the model look at regions again, at up to 300 DPI, once a round.
+        check: have the model check its own answer against the facts that it cites.
+        box_frame: what the numbers of its boxes mean; by the model's name if not said.
+    """
+
+    model_config = _STRICT
+
+    images: bool = True
+    context: int = Field(default=32_768, ge=2048, le=10_000_000)
+    image_tokens: int = Field(default=1280, ge=64, le=20_000)
+    reply_tokens: int = Field(default=2048, ge=128, le=100_000)
+    set_of_marks: bool = True
+    zoom: bool = True
+    check: bool = True
+    box_frame: BoxFrame | None = None
 
 
 class Config(BaseModel):
@@ -26,6 +95,10 @@ class Config(BaseModel):
         max_num_visual_tokens: vectors that the encoder may give a page.
         batch_size: pages that the encoder takes at a time.
         reader: the reader, by name.
+        reader_model: of the readers `chat` and `qwen`, the model: its name at the endpoint, or a folder or a
+            name of the Hugging Face hub.
+        endpoint: of the reader `chat`, where the model is served and how it is asked.
+        view: of a reader that is a model, what it is shown.
         rounds: retrieve-read-record passes at most.
         k: pages read a round.
         max_pages: pages read at most.
@@ -34,7 +107,7 @@ class Config(BaseModel):
         ocr: whether pages without a text layer are read by OCR.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = _STRICT
 
     name: str = Field(default="", exclude=True)
     encoder: str = Field(default="minilm", min_length=1)
@@ -44,6 +117,9 @@ class Config(BaseModel):
     max_num_visual_tokens: int | None = Field(default=None, ge=16, le=16_384)
     batch_size: int | None = Field(default=None, ge=1, le=1024)
     reader: str = Field(default="extractive", min_length=1)
+    reader_model: str | None = Field(default=None, min_length=1)
+    endpoint: Endpoint | None = None
+    view: View | None = None
     rounds: int = Field(default=3, ge=1, le=50)
     k: int = Field(default=4, ge=1, le=100)
     max_pages: int = Field(default=12, ge=1, le=5000)
@@ -120,10 +196,7 @@ def _mapping(text: str, where: str) -> dict[str, Any]:
 
 
 def _validated(values: dict[str, Any], name: str, where: str, given: Mapping[str, Any]) -> Config:
-    known = sorted(set(Config.model_fields) - {"name"})
-    for key in values:
-        if key not in known:
-            raise InputError(f"{where}: unknown key {key!r}{_meant(key, known)}")
+    _refuse_unknown(values, where)
     seconds = values.get("max_seconds")
     if isinstance(seconds, int) and not isinstance(seconds, bool):
         values = {**values, "max_seconds": float(seconds)}
@@ -132,10 +205,22 @@ def _validated(values: dict[str, Any], name: str, where: str, given: Mapping[str
     except ValidationError as error:
         first = error.errors()[0]
         key, got = ".".join(map(str, first["loc"])), first["input"]
-        what = f"{where}: {key} is {reprlib.repr(got)[:100]}"
+        shown = "not a name" if key.endswith("key_env") else f"{reprlib.repr(got)[:100]}"  # it may be a key
+        what = f"{where}: {key} is {shown}"
         if key in given:
             what = f"--{key.replace('_', '-')} {got}"
         raise InputError(f"{what}: {first['msg'].lower()}") from error
+
+
+def _refuse_unknown(values: Mapping[str, Any], where: str) -> None:
+    groups: dict[str, type[BaseModel]] = {"": Config, "endpoint": Endpoint, "view": View}
+    for group, model in groups.items():
+        given = values.get(group) if group else values
+        known = sorted(set(model.model_fields) - {"name"})
+        for key in given if isinstance(given, Mapping) else ():
+            if key not in known:
+                name = f"{group}.{key}" if group else str(key)
+                raise InputError(f"{where}: unknown key {name!r}{_meant(str(key), known)}")
 
 
 def _meant(word: str, known: list[str]) -> str:
