@@ -4,7 +4,7 @@ Reciprocal-rank fusion (Cormack, Clarke and Buettcher 2009) needs no common scal
 60 for a whole web, grows here with the document: half the square root of its pages.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ Scores = NDArray[np.float32]
 
 NEIGHBOURS, NEIGHBOURED = 0.1, 3  # share of its score that a page lends, and how many pages lend
 
-# What each signal adds at its best page. Rankings vote by rank, `lookups` and `statements` by their strength.
+# What each signal adds at its best page. Rankings vote by rank, those of `STRENGTHS` by their strength.
 WEIGHTS: Mapping[str, float] = {
     "late interaction": 1.0,
     "pooled": 1.0,
@@ -24,6 +24,7 @@ WEIGHTS: Mapping[str, float] = {
     "vocabulary lines": 1.5,
     "lookups": 4.0,
     "statements": 4.0,
+    "documents": 4.0,
 }
 # In filings every page speaks of revenue, assets and taxes, so single words tell pages apart less and whole
 # windows more.
@@ -34,7 +35,7 @@ FILING_WEIGHTS: Mapping[str, float] = {
     "bm25 blocks": 0.5,
     "bm25 lines": 0.5,
 }
-STRENGTHS = frozenset({"lookups", "statements"})
+STRENGTHS = frozenset({"lookups", "statements", "documents"})
 
 
 def reciprocal_ranks(scores: Scores) -> Scores:
@@ -70,16 +71,22 @@ def fuse(signals: Mapping[str, Scores], weights: Mapping[str, float] = WEIGHTS) 
     return total
 
 
-def with_neighbours(scores: Scores, share: float = NEIGHBOURS, best: int = NEIGHBOURED) -> Scores:
+def with_neighbours(
+    scores: Scores,
+    share: float = NEIGHBOURS,
+    best: int = NEIGHBOURED,
+    starts: Collection[int] = (),
+) -> Scores:
     """Gives the pages beside the `best` pages a share of those pages' scores; the first page stays first.
 
-    Evidence runs over page breaks: long tables, sections, facing pages.
+    Evidence runs over page breaks: long tables, sections, facing pages. `starts` are the rows where another
+    document begins: no page has a neighbour on the other side of one.
     """
     raised = scores.copy()
     order = ranking(scores)
     for row in order[:best]:
         for beside in (row - 1, row + 1):
-            if 0 <= beside < len(scores):
+            if 0 <= beside < len(scores) and max(row, beside) not in starts:
                 raised[beside] += share * max(0.0, float(scores[row]))
     if order and ranking(raised)[0] != order[0]:
         raised[order[0]] = np.nextafter(raised.max(), np.float32(np.inf))

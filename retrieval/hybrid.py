@@ -1,15 +1,14 @@
 """The retriever: late interaction, pooled vectors, BM25, lookups and vocabulary in one ranking."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from indexes.encoders.protocol import Encoder, PageEncoder, QueryEmbedding
-from indexes.types import BBox, OutlineEntry, Page, PageRef
+from indexes.types import BBox, PageRef
 from retrieval.bm25 import Bm25, Scores, max_pool
-from retrieval.finance import statement_pages
 from retrieval.fusion import (
     FILING_WEIGHTS,
     STRENGTHS,
@@ -19,20 +18,20 @@ from retrieval.fusion import (
     reciprocal_ranks,
     with_neighbours,
 )
-from retrieval.lookups import Lookup, LookupTable
+from retrieval.lookups import Lookup
+from retrieval.members import Member, Members
 from retrieval.queries import Query, parse_query
 from retrieval.types import RetrievedPage
-from retrieval.units import DocumentText
 
 if TYPE_CHECKING:
     from indexes.document import Document
-    from indexes.index import PageIndex
+    from indexes.index import JoinedIndex, PageIndex
 
 REGIONS = 3
 ADDED = 0.4  # weight of a word that the vocabulary adds, against 1 for the user's own, when choosing regions
 OUTRIGHT = 2.5  # of a page that the query names beyond doubt: it comes first against all rankings
 NOTABLE = 5  # a signal is said to have found a page if it ranks it among its first so many
-OTHER_STATEMENT = 0.4  # of a page that looks like the statement, but less so than the best one
+NAMED = 0.5  # how surely a query must mean a document for its pages to say so
 LARGE_BLOCK = 0.15  # share of the page above which a matched block is shown by its best line
 
 
@@ -42,8 +41,8 @@ class Evidence:
 
     Attributes:
         signals: each signal's scores `(n,)`, and how much each counts in `weights`.
-        lookups: by page, 0-based.
-        statements: by page, 0-based, the name of the primary statement that stands there.
+        lookups: by row, the page's 0-based place among the pages of all documents.
+        statements: by row, the name of the primary statement that stands there.
     """
 
     query: Query
@@ -55,32 +54,27 @@ class Evidence:
 
 
 class HybridRetriever:
-    """Ranks the pages of one document.
+    """Ranks the pages of one document or several.
 
     Attributes:
         encoder: what queries are embedded with.
-        index: the document's vectors.
+        index: the vectors of the documents' pages, in the order of the documents.
     """
 
     def __init__(
-        self,
-        pages: Iterable[Page],
-        index: "PageIndex",
-        encoder: Encoder,
-        *,
-        outline: Sequence[OutlineEntry] = (),
-        labels: Sequence[str | None] = (),
+        self, documents: Sequence[Member], index: "PageIndex | JoinedIndex", encoder: Encoder
     ) -> None:
         self.encoder = encoder
         self.index = index
-        self._text = text = DocumentText(pages)
-        if len(text) != len(index.refs):
-            raise ValueError(f"{len(text)} pages, but the index has {len(index.refs)}")
-        self._pages = Bm25([page.terms for page in text.pages])
-        self._blocks, self._block_rows = Bm25([unit.terms for unit in text.blocks]), text.rows(text.blocks)
-        self._lines, self._line_rows = Bm25([unit.terms for unit in text.lines]), text.rows(text.lines)
-        self._lookups = LookupTable(text, outline, labels)
-        self._statements = statement_pages([[line.terms for line in page.lines] for page in text.pages])
+        self._members = members = Members(documents)
+        if len(members) != len(index.refs):
+            raise ValueError(f"{len(members)} pages, but the index has {len(index.refs)}")
+        self._starts = frozenset(members.starts.tolist())
+        self._pages = Bm25(members.page_terms())
+        blocks, self._block_rows = members.blocks()
+        self._blocks = Bm25(blocks)
+        lines, self._line_rows = members.lines()
+        self._lines = Bm25(lines)
 
     def retrieve(self, query: str, k: int, exclude: Collection[PageRef] = ()) -> list[RetrievedPage]:
         """Returns the best `k` pages that are not in `exclude`, best first, with what matched and where.
@@ -91,7 +85,7 @@ class HybridRetriever:
         if k < 1:
             raise ValueError(f"k = {k}: expected at least 1")
         evidence = self.evidence(query)
-        scores = with_neighbours(fuse(evidence.signals, evidence.weights))
+        scores = with_neighbours(fuse(evidence.signals, evidence.weights), starts=self._starts)
         left = set(exclude)
         rows = [row for row in ranking(scores) if self.index.refs[row] not in left][:k]
         votes = {name: _first(signal) for name, signal in evidence.signals.items() if name not in STRENGTHS}
@@ -109,51 +103,39 @@ class HybridRetriever:
     def evidence(self, query: str) -> Evidence:
         """Asks every signal about a query."""
         parsed = parse_query(query)
-        embedding = self.encoder.encode_query(parsed.long_text if self._statements else parsed.text)
+        filings = self._members.filings
+        embedding = self.encoder.encode_query(parsed.long_text if filings.any() else parsed.text)
         terms = parsed.weights
-        n = len(self._text)
+        n = len(self._members)
         signals = {
             "late interaction": self.index.maxsim(embedding),
             "pooled": self.index.pooled(embedding),
             "bm25 pages": _found(self._pages.scores(terms)),
             "bm25 blocks": _found(max_pool(self._blocks.scores(terms), self._block_rows, n)),
             "bm25 lines": _found(max_pool(self._lines.scores(terms), self._line_rows, n)),
+            "lookups": np.zeros(n, dtype=np.float32),
+            "documents": self._members.named(terms),
         }
-        lookups: dict[int, list[Lookup]] = {}
-        for lookup in self._lookups.find(parsed.text):
-            lookups.setdefault(lookup.row, []).append(lookup)
-        signals["lookups"] = np.zeros(n, dtype=np.float32)
+        lookups = self._members.find(parsed.text)
         for row, found in lookups.items():
             strength = max(lookup.strength for lookup in found)
             signals["lookups"][row] = OUTRIGHT if strength == 1 else strength
         statements: dict[int, str] = {}
-        if self._statements:
-            signals["vocabulary pages"] = _found(self._pages.scores(parsed.added))
+        if filings.any():
+            words = self._pages.scores(parsed.added)
             lines = max_pool(self._lines.scores(parsed.added), self._line_rows, n)
-            signals["vocabulary lines"] = _found(lines)
-            signals["statements"], statements = self._statement_signal(parsed)
-        weights = FILING_WEIGHTS if self._statements else WEIGHTS
+            signals["vocabulary pages"] = _found(np.where(filings, words, np.float32(0)))
+            signals["vocabulary lines"] = _found(np.where(filings, lines, np.float32(0)))
+            signals["statements"], statements = self._members.statement_signal(parsed.asked.statements)
+        weights = FILING_WEIGHTS if filings.mean() > 0.5 else WEIGHTS
         return Evidence(parsed, embedding, signals, weights, lookups, statements)
-
-    def _statement_signal(self, query: Query) -> tuple[Scores, dict[int, str]]:
-        signal = np.zeros(len(self._text), dtype=np.float32)
-        names: dict[int, str] = {}
-        for name, sure in query.asked.statements.items():
-            likeness = self._statements[name]
-            first = int(
-                likeness.argmax()
-            )  # of equals the first: consolidated statements precede condensed ones
-            strength = sure * OTHER_STATEMENT * likeness
-            strength[first] = sure * likeness[first]
-            if strength[first] > 0:
-                names[first] = name
-            signal = np.maximum(signal, strength)
-        return signal.astype(np.float32), names
 
     def _matched(self, evidence: Evidence, row: int, votes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
         matched = [f"lookup: {lookup.name}" for lookup in evidence.lookups.get(row, ())]
         if row in evidence.statements:
             matched.append(f"statement: {evidence.statements[row]}")
+        if evidence.signals["documents"][row] == max(evidence.signals["documents"].max(), NAMED):
+            matched.append("document")
         matched.extend(name for name, rows in votes.items() if row in rows)
         return tuple(dict.fromkeys(matched))
 
@@ -170,9 +152,10 @@ class HybridRetriever:
 
     def _worded(self, query: Query, row: int) -> list[BBox]:
         """The blocks of a page that hold most of the query's rare words; of a large block its best line."""
-        added = query.added if self._statements else {}
+        member, place = self._members.at(row)
+        added = query.added if member.statements else {}
         weights = {**dict.fromkeys(added, ADDED), **query.weights}
-        page = self._text.pages[row]
+        page = member.text.pages[place]
         rated = sorted(
             ((self._pages.worth(set(unit.terms), weights), unit) for unit in page.blocks),
             key=lambda rated: -rated[0],
@@ -181,34 +164,47 @@ class HybridRetriever:
         for worth, block in rated[:REGIONS]:
             if worth <= 0:
                 break
-            box = self._text.boxes[row][block.block]
+            box = member.text.boxes[place][block.block]
             if box.area > LARGE_BLOCK:
                 lines = [line for line in page.lines if line.block == block.block]
                 best = max(lines, key=lambda line: self._pages.worth(set(line.terms), weights), default=None)
-                box = self._text.span_box(row, best.start, best.end) if best else box
+                box = member.text.span_box(place, best.start, best.end) if best else box
             boxes.append(box)
         return boxes
 
 
 def open_retriever(
-    doc: "Document", *, encoder: str | PageEncoder = "minilm", quiet: bool = True
+    documents: "Document | Sequence[Document]", *, encoder: str | PageEncoder = "minilm", quiet: bool = True
 ) -> HybridRetriever:
-    """Opens a retriever on a document, indexing it first where that has not been done.
+    """Opens a retriever on a document, or on several together, indexing first what has not been indexed.
 
     Args:
-        doc: the document.
-        encoder: what embeds its pages and the queries, or its name.
+        documents: the document, or documents with different `doc_id`s; the pages found say by it whose
+            they are.
+        encoder: what embeds pages and queries, or its name.
         quiet: no progress bars on stderr.
 
     Raises:
         InputError: the encoder is unknown, or the cache cannot be written.
+        ValueError: no document, or two with the same `doc_id`.
     """
     from indexes.encoders import load_encoder
     from indexes.index import PageIndex
 
+    opened = list(documents) if isinstance(documents, Sequence) else [documents]
     loaded = load_encoder(encoder) if isinstance(encoder, str) else encoder
-    index = PageIndex.open_or_build(doc, loaded, quiet=quiet)
-    return HybridRetriever(doc.pages(), index, loaded, outline=doc.outline, labels=doc.labels)
+    indexes = [PageIndex.open_or_build(document, loaded, quiet=quiet) for document in opened]
+    members = [Member.of(document) for document in opened]
+    return HybridRetriever(members, _joined(indexes), loaded)
+
+
+def _joined(indexes: "Sequence[PageIndex]") -> "PageIndex | JoinedIndex":
+    """One index over all documents; that of a single document is its own."""
+    if len(indexes) == 1:
+        return indexes[0]
+    from indexes.index import JoinedIndex
+
+    return JoinedIndex(indexes)
 
 
 def _found(scores: Scores) -> Scores:

@@ -8,6 +8,7 @@ import numpy as np
 from indexes.encoders.protocol import PageEmbedding, QueryEmbedding
 from indexes.types import BBox, BlockKind, LayoutBlock, Page, PageRef, Words
 from retrieval.hybrid import HybridRetriever
+from retrieval.members import Member
 
 DIM = 64
 
@@ -76,6 +77,7 @@ class WordIndex:
     def __init__(self, pages: Sequence[Page]) -> None:
         self.refs = tuple(page.ref for page in pages)
         self._pages = WordEncoder().encode_pages(pages)
+        self._rows = {ref: row for row, ref in enumerate(self.refs)}
 
     def maxsim(self, query: QueryEmbedding) -> np.ndarray:
         """Late interaction by brute force."""
@@ -95,7 +97,7 @@ class WordIndex:
 
     def regions(self, query: QueryEmbedding, ref: PageRef, n: int = 3) -> list[BBox]:
         """The words that match best."""
-        page = self._pages[ref.page - 1]
+        page = self._pages[self._rows[ref]]
         if not len(page.vectors) or not len(query.vectors):
             return []
         best = (page.vectors @ query.vectors.T).max(axis=1).argsort()[::-1][:n]
@@ -103,5 +105,7 @@ class WordIndex:
 
 
 def make_retriever(pages: Sequence[Page], **more: object) -> HybridRetriever:
+    """A retriever on one document, `doc`."""
     labels = [page.label for page in pages]
-    return HybridRetriever(pages, WordIndex(pages), WordEncoder(), labels=labels, **more)  # type: ignore[arg-type]
+    member = Member("doc", pages, labels=labels, **more)  # type: ignore[arg-type]
+    return HybridRetriever([member], WordIndex(pages), WordEncoder())  # type: ignore[arg-type]

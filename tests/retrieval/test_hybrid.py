@@ -6,6 +6,7 @@ from retrieval_fakes import WordEncoder, WordIndex, make_page, make_retriever, t
 
 from indexes.types import PageRef
 from retrieval.hybrid import HybridRetriever
+from retrieval.members import Member
 
 TEXTS = (
     "The harbour was built in 1902 of granite.",
@@ -94,7 +95,7 @@ def test_the_same_query_gives_the_same_result():
 def test_pages_and_index_of_different_documents_are_refused():
     pages = texts_to_pages(*TEXTS)
     with pytest.raises(ValueError, match="5 pages"):
-        HybridRetriever(pages, WordIndex(pages[:2]), WordEncoder())
+        HybridRetriever([Member("doc", pages)], WordIndex(pages[:2]), WordEncoder())
 
 
 def test_a_large_block_is_shown_by_its_best_line():
