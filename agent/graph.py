@@ -15,6 +15,7 @@ from typing import Any
 from agent import nodes
 from agent.state import Run, State
 from agent.trajectory import Trajectory
+from agent.types import Usage
 
 NODES_A_ROUND = 4
 SLACK = 10
@@ -104,8 +105,9 @@ def _trajectory(
         config=run.config.model_dump(),
         config_digest=run.config.digest,
         versions=versions(),
+        prompts=dict(getattr(run.reader, "prompts", {})),
         timings=timings,
-        tokens=state.get("tokens", 0),
+        usage=state.get("usage", Usage()),
     )
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 from agent.grounding import Dropped, Grounded, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
-from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
+from agent.replies import guarded, sound_costs, sound_decision, sound_pages, sound_plan, sound_reading
 from agent.state import Run, State, Timer, spent
 from agent.trajectory import RoundRecord, StepError, StopReason
-from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask
+from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask, Usage
 from agent.verify import abstention, checked, objection
 from indexes.plain import plain
 from indexes.types import Page, PageRef
@@ -28,7 +28,8 @@ def plan(state: State, run: Run) -> State:
     made = Plan("span", (question,), (question,))
     with guarded("plan", errors):
         made = sound_plan(run.reader.plan(question, run.document.outline), question)
-    return {"strategy": made, "queries": made.queries, "errors": errors, "seconds": {"plan": timer()}}
+    update: State = {"strategy": made, "queries": made.queries, "errors": errors}
+    return update | {"seconds": {"plan": timer()}, "usage": made.usage}
 
 
 def retrieve(state: State, run: Run) -> State:
@@ -102,8 +103,9 @@ def read(state: State, run: Run) -> State:
         read=tuple(numbers),
         errors=tuple(errors),
         missing=missing,
+        notes=(*record.notes, *(note for reading in readings for note in reading.notes)),
         seconds=record.seconds + timer(),
-        tokens=record.tokens + sum(reading.tokens for reading in readings),
+        usage=sum((reading.usage for reading in readings), record.usage),
     )
     return {
         "rounds": [record],
@@ -113,7 +115,7 @@ def read(state: State, run: Run) -> State:
         "missing": missing,
         "wanted": _wanted(readings, run, {*state.get("seen", ()), *numbers}),
         "seconds": {"read": timer()},
-        "tokens": sum(reading.tokens for reading in readings),
+        "usage": sum((reading.usage for reading in readings), Usage()),
     }
 
 
@@ -145,6 +147,7 @@ def _task(state: State, run: Run, pages: Sequence[Page]) -> ReadTask:
         retrieved=[page for page in state["rounds"][-1].retrieved if page.ref in refs],
         facts=state.get("facts", []),
         outline=run.document.outline,
+        images=run.images,
     )
 
 
@@ -215,9 +218,10 @@ def decide(state: State, run: Run) -> State:
         decision=decision,
         errors=(*latest.errors, *errors),
         seconds=latest.seconds + seconds,
-        tokens=latest.tokens + decision.tokens,
+        notes=(*latest.notes, *decision.notes),
+        usage=latest.usage + decision.usage,
     )
-    update: State = {"rounds": [updated], "seconds": {"decide": seconds}, "tokens": decision.tokens}
+    update: State = {"rounds": [updated], "seconds": {"decide": seconds}, "usage": decision.usage}
     if stop is not None:
         update["stop"] = stop
     else:
@@ -256,14 +260,15 @@ def answer(state: State, run: Run) -> State:
     facts = state.get("facts", [])
     reply = None
     with guarded("answer", errors):
-        reply = checked(run.reader.answer(state["question"], state["strategy"], facts), facts)
+        given = run.reader.answer(state["question"], state["strategy"], facts)
+        reply = checked(sound_costs(given), facts)
     update: State = {"errors": errors, "seconds": {"answer": timer()}}
     if reply is None:
         return update | {"reply": abstention("the reader failed"), "failure": _said(errors), "stop": "error"}
     if not facts and _nothing_was_read(state):
         failures = [error for item in state["rounds"] for error in item.errors]
         return update | {"reply": reply, "failure": _said(failures), "stop": "error"}
-    return update | {"reply": reply, "tokens": reply.tokens}
+    return update | {"reply": reply, "usage": reply.usage}
 
 
 def _nothing_was_read(state: State) -> bool:
@@ -293,7 +298,7 @@ def verify(state: State, run: Run) -> State:
     why = objection(reply, question, made, facts)
     update: State = {"revised": why}
     if why is not None:
-        revision = None
+        revision, cost = None, Usage()
         by_id = {fact.id: fact for fact in facts}
         cited = [by_id[i] for i in reply.fact_ids if i in by_id and by_id[i].support != "none"]
         best = max(
@@ -301,11 +306,15 @@ def verify(state: State, run: Run) -> State:
         )
         if best is not None:
             with guarded("verify", errors):
-                revision = checked(run.reader.answer(question, made, [best]), [best])
+                given = run.reader.answer(question, made, [best])
+                revision = checked(sound_costs(given), [best])
+                cost = revision.usage
         if revision is None or objection(revision, question, made, facts) is not None:
             revision = abstention(f"the answer {plain(reply.text, 80)!r} was not let through: {why}")
-        update |= {"reply": revision, "tokens": revision.tokens}
-        reply = revision
+        notes = (*reply.notes, *revision.notes)
+        reply = replace(revision, usage=reply.usage + cost, notes=notes)
+        update["usage"] = cost
+        update["reply"] = reply
     if stop == "answered" and reply.abstains:
         stop = "abstained"
     return update | {"stop": stop, "errors": errors, "seconds": {"verify": timer()}}

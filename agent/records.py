@@ -1,10 +1,10 @@
 """The records of a run and their JSON: rounds, errors, facts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from agent.types import Decision, EvidenceRegion, Fact
+from agent.types import Decision, EvidenceRegion, Fact, Usage
 from indexes.types import BBox, PageRef
 from retrieval.types import RetrievedPage
 
@@ -36,7 +36,9 @@ class RoundRecord:
         read: the pages read, in the order of reading.
         facts: ids of the facts recorded or confirmed in this round.
         dropped: what a reader said that could not be grounded, and why.
+        notes: what a model did wrong in it: a reply that could not be used, a page that does not exist.
         seconds: how long the round took.
+        usage: what the calls of the round cost.
     """
 
     number: int
@@ -48,8 +50,25 @@ class RoundRecord:
     missing: tuple[int, ...] = ()
     decision: Decision | None = None
     errors: tuple[StepError, ...] = ()
+    notes: tuple[str, ...] = ()
     seconds: float = 0.0
-    tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+
+def usage_json(usage: Usage) -> dict[str, int | float]:
+    """What calls cost as JSON values."""
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.total_tokens,
+        "calls": usage.calls,
+        "cost": round(usage.cost, 9),
+    }
+
+
+def read_usage(data: Mapping[str, Any]) -> Usage:
+    """What calls cost from its JSON values."""
+    return Usage(data["prompt_tokens"], data["completion_tokens"], data["calls"], data["cost"])
 
 
 def error_json(error: StepError) -> dict[str, str]:
@@ -80,8 +99,9 @@ def round_json(record: RoundRecord) -> dict[str, Any]:
         "decision": decision
         and {"action": decision.action, "reason": decision.reason, "queries": list(decision.queries)},
         "errors": [error_json(error) for error in record.errors],
+        "notes": list(record.notes),
         "seconds": record.seconds,
-        "tokens": record.tokens,
+        "usage": usage_json(record.usage),
     }
 
 
@@ -129,8 +149,9 @@ def read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
         missing=tuple(data["missing"]),
         decision=decision and Decision(decision["action"], decision["reason"], tuple(decision["queries"])),
         errors=read_errors(data["errors"]),
+        notes=tuple(data["notes"]),
         seconds=data["seconds"],
-        tokens=data["tokens"],
+        usage=read_usage(data["usage"]),
     )
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import get_args
 
 from agent.trajectory import StepError
-from agent.types import Action, AnswerType, Decision, FactDraft, Plan, Reading
+from agent.types import Action, AnswerType, Decision, DraftAnswer, FactDraft, Plan, Reading, Usage
 from indexes.errors import InputError
 from indexes.plain import plain
 from indexes.types import BBox, PageRef
@@ -22,6 +22,7 @@ MAX_QUERIES = 8
 MAX_QUERY = 500  # characters
 MAX_PARTS = 16
 MAX_DRAFTS = 2000
+MAX_NOTES = 20
 OURS = (AssertionError, NameError, NotImplementedError, ImportError)
 """Errors that are a mistake of ours whoever raises them: they are never recorded, they raise."""
 
@@ -54,7 +55,36 @@ def sound_plan(plan: Plan, question: str) -> Plan:
             f"answer type {plan.answer_type!r}: expected one of {', '.join(get_args(AnswerType))}"
         )
     parts = tuple(plain(part, MAX_QUERY) for part in plan.parts)[:MAX_PARTS]
-    return Plan(plan.answer_type, parts or (question,), sound_queries(plan.queries) or (question,))
+    return Plan(
+        plan.answer_type,
+        parts or (question,),
+        sound_queries(plan.queries) or (question,),
+        sound_usage(plan.usage),
+        sound_notes(plan.notes),
+    )
+
+
+def sound_notes(notes: Iterable[str]) -> tuple[str, ...]:
+    """What a model did wrong, a line each, bounded."""
+    return tuple(plain(note, 300) for note in tuple(notes)[:MAX_NOTES])
+
+
+def sound_costs(reply: DraftAnswer) -> DraftAnswer:
+    """An answer whose usage and notes are sound."""
+    return replace(reply, usage=sound_usage(reply.usage), notes=sound_notes(reply.notes))
+
+
+def sound_usage(usage: Usage) -> Usage:
+    """What calls cost, in plain numbers.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if not isinstance(usage, Usage):
+        raise TypeError(f"usage {usage!r:.80}: expected a Usage")
+    tokens = operator.index(usage.prompt_tokens), operator.index(usage.completion_tokens)
+    cost = float(usage.cost)
+    return Usage(*tokens, operator.index(usage.calls), cost if math.isfinite(cost) else 0.0)
 
 
 def sound_decision(decision: Decision) -> Decision:
@@ -67,7 +97,11 @@ def sound_decision(decision: Decision) -> Decision:
     if decision.action not in known:
         raise ValueError(f"action {decision.action!r}: expected one of {', '.join(known)}")
     return Decision(
-        decision.action, plain(decision.reason, 500), sound_queries(decision.queries), int(decision.tokens)
+        decision.action,
+        plain(decision.reason, 500),
+        sound_queries(decision.queries),
+        sound_usage(decision.usage),
+        sound_notes(decision.notes),
     )
 
 
@@ -81,7 +115,7 @@ def sound_reading(reading: Reading, parts: int) -> Reading:
     drafts = tuple(_sound_draft(draft, parts) for draft in tuple(reading.drafts)[:MAX_DRAFTS])
     missing = tuple(sorted({operator.index(part) for part in reading.missing} & set(range(parts))))
     wanted = tuple(_sound_ref(ref) for ref in reading.wanted)
-    return Reading(drafts, missing, wanted, int(reading.tokens))
+    return Reading(drafts, missing, wanted, sound_usage(reading.usage), sound_notes(reading.notes))
 
 
 def _sound_ref(ref: PageRef) -> PageRef:

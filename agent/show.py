@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from agent.trajectory import Trajectory
-from agent.types import Fact
+from agent.types import Fact, Usage
 from indexes.plain import plain
 
 MAX_OTHER = 8
@@ -109,9 +109,8 @@ def _cost(trajectory: Trajectory) -> str:
     line = f"{rounds} {_plural(rounds, 'round')}, {pages}, {timings.get('total', 0.0):.1f} s"
     if "indexing" in timings:
         line += f" after {timings['indexing']:.1f} s of opening and indexing"
-    if trajectory.tokens:
-        line += f", {trajectory.tokens} tokens"
     lines = ["Cost", f"  {line}", f"  stopped: {trajectory.stop} ({_WHY[trajectory.stop]})"]
+    lines += [f"  model: {spending(trajectory.usage)}"] if trajectory.usage.calls else []
     notes = trajectory.notes
     if notes.get("ocred"):
         lines.append(f"  read by OCR: {_plural(len(notes['ocred']), 'page')} {spans(notes['ocred'])}")
@@ -122,6 +121,13 @@ def _cost(trajectory: Trajectory) -> str:
     errors = [*trajectory.errors, *(error for record in trajectory.rounds for error in record.errors)]
     lines += [f"  error in {error.step}: {error.kind}: {error.message}" for error in errors]
     return "\n".join(lines)
+
+
+def spending(usage: Usage) -> str:
+    """What calls of a model cost: `3 calls, 5,200 tokens read, 310 written, cost 0.0123`."""
+    line = f"{usage.calls} {_plural(usage.calls, 'call')}, {usage.prompt_tokens:,} tokens read"
+    line += f", {usage.completion_tokens:,} written"
+    return line + (f", cost {usage.cost:.4f}" if usage.cost else "")
 
 
 def _plural(count: int, noun: str) -> str:

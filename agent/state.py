@@ -3,13 +3,27 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Protocol, TypedDict
+from typing import TYPE_CHECKING, Annotated, Protocol, TypedDict
 
 from agent.config import Config
+from agent.images import DocumentImages
 from agent.trajectory import RoundRecord, StepError, StopReason
-from agent.types import Decision, DraftAnswer, EvidenceRegion, Fact, FactDraft, Plan, Reader
+from agent.types import (
+    Decision,
+    DraftAnswer,
+    EvidenceRegion,
+    Fact,
+    FactDraft,
+    PageImages,
+    Plan,
+    Reader,
+    Usage,
+)
 from indexes.types import BBox, OutlineEntry, Page, PageRef
 from retrieval.types import RetrievedPage, Retriever
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 
 class PageSource(Protocol):
@@ -29,6 +43,10 @@ class PageSource(Protocol):
         """The pages with their full layout."""
         ...
 
+    def render(self, number: int, dpi: float = 144) -> "Image":
+        """A page as it is seen; raises ValueError where it cannot be rendered."""
+        ...
+
 
 @dataclass
 class Run:
@@ -40,6 +58,11 @@ class Run:
     config: Config
     clock: Callable[[], float] = time.perf_counter
     pages: dict[int, Page] = field(default_factory=dict)
+
+    @property
+    def images(self) -> PageImages:
+        """Pictures of the pages."""
+        return DocumentImages({self.document.doc_id: self.document})
 
     def layout(self, numbers: Sequence[int]) -> dict[int, Page]:
         """Pages with their layout; those of the round are kept for recording."""
@@ -88,8 +111,8 @@ def add_seconds(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str,
     }
 
 
-def add_tokens(old: int, new: int) -> int:
-    """Reducer: tokens, summed."""
+def add_usage(old: Usage, new: Usage) -> Usage:
+    """Reducer: what calls cost, summed."""
     return old + new
 
 
@@ -105,6 +128,7 @@ STORED = (
     RetrievedPage,
     RoundRecord,
     StepError,
+    Usage,
 )
 """The types in the state: what a checkpointer must be allowed to read back (tuples come back as lists)."""
 
@@ -129,7 +153,7 @@ class State(TypedDict, total=False):
     stop: StopReason
     errors: Annotated[list[StepError], add_errors]
     seconds: Annotated[dict[str, float], add_seconds]
-    tokens: Annotated[int, add_tokens]
+    usage: Annotated[Usage, add_usage]
 
 
 def spent(state: State) -> float:

@@ -20,9 +20,11 @@ from agent.records import (
     read_errors,
     read_fact,
     read_round,
+    read_usage,
     round_json,
+    usage_json,
 )
-from agent.types import DraftAnswer, EvidenceRegion, Fact, Plan
+from agent.types import DraftAnswer, EvidenceRegion, Fact, Plan, Usage
 
 __all__ = [
     "Citation",
@@ -37,7 +39,7 @@ __all__ = [
 NEAREST = 3
 """Facts that an abstention cites, the nearest evidence, so that a person sees what was weighed."""
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,9 @@ class Trajectory:
         errors: steps outside the rounds that failed (plan, answer).
         labels: the printed labels of the pages that facts stand on.
         revised: why the first answer was not let through, None if it was.
+        prompts: of a reader that works by prompts, their hashes by role.
         timings: seconds by step, and `total`.
+        usage: what all calls of a model cost.
         notes: what else the run should say (pages OCRed, pages that failed, seconds of indexing).
     """
 
@@ -71,8 +75,9 @@ class Trajectory:
     config: Mapping[str, Any] = field(default_factory=dict)
     config_digest: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
-    tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
     notes: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -120,10 +125,9 @@ class Trajectory:
                 "thinking": self.thinking(),
                 "parsed": parse_model_raw(raw).as_json(),
                 "infer_usage": {
-                    # Readers report totals only; without any tokens the split is known.
-                    "prompt_tokens": None if self.tokens else 0,
-                    "completion_tokens": None if self.tokens else 0,
-                    "total_tokens": self.tokens,
+                    "prompt_tokens": self.usage.prompt_tokens,
+                    "completion_tokens": self.usage.completion_tokens,
+                    "total_tokens": self.usage.total_tokens,
                 },
                 "status": "ok",
             }
@@ -160,6 +164,8 @@ class Trajectory:
                 "answer_type": self.plan.answer_type,
                 "parts": list(self.plan.parts),
                 "queries": list(self.plan.queries),
+                "notes": list(self.plan.notes),
+                "usage": usage_json(self.plan.usage),
             },
             "rounds": [round_json(record) for record in self.rounds],
             "facts": [fact_json(fact, self.labels) for fact in self.facts],
@@ -170,6 +176,8 @@ class Trajectory:
                 "confidence": self.reply.confidence,
                 "expression": self.reply.expression,
                 "revised": self.revised,
+                "notes": list(self.reply.notes),
+                "usage": usage_json(self.reply.usage),
             },
             "stop_reason": self.stop,
             "failure": self.failure,
@@ -178,8 +186,9 @@ class Trajectory:
             "config": dict(self.config),
             "config_digest": self.config_digest,
             "versions": dict(self.versions),
+            "prompts": dict(self.prompts),
             "timings": dict(self.timings),
-            "tokens": self.tokens,
+            "usage": usage_json(self.usage),
             "notes": dict(self.notes),
         }
 
@@ -220,18 +229,16 @@ def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Traject
         raise ValueError(
             f"row {question_id!r}: trajectory format {data['format']!r}, stop reason {data['stop_reason']!r}"
         )
-    doc_id, reply, plan = str(data["doc_id"]), data["answer"], data["plan"]
+    doc_id, reply = str(data["doc_id"]), data["answer"]
     return Trajectory(
         question_id=question_id,
         question=data["question"],
         doc_id=doc_id,
         model=model,
-        plan=Plan(plan["answer_type"], tuple(plan["parts"]), tuple(plan["queries"])),
+        plan=_read_plan(data["plan"]),
         rounds=tuple(read_round(record, doc_id) for record in data["rounds"]),
         facts=tuple(read_fact(fact, doc_id) for fact in data["facts"]),
-        reply=DraftAnswer(
-            reply["text"], tuple(reply["fact_ids"]), reply["reason"], reply["confidence"], reply["expression"]
-        ),
+        reply=_read_reply(reply),
         stop=data["stop_reason"],
         failure=data["failure"],
         errors=read_errors(data["errors"]),
@@ -240,7 +247,25 @@ def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Traject
         config=data["config"],
         config_digest=data["config_digest"],
         versions=data["versions"],
+        prompts=data["prompts"],
         timings=data["timings"],
-        tokens=data["tokens"],
+        usage=read_usage(data["usage"]),
         notes=data["notes"],
+    )
+
+
+def _read_plan(data: Mapping[str, Any]) -> Plan:
+    texts = tuple(data["parts"]), tuple(data["queries"])
+    return Plan(data["answer_type"], *texts, read_usage(data["usage"]), tuple(data["notes"]))
+
+
+def _read_reply(data: Mapping[str, Any]) -> DraftAnswer:
+    return DraftAnswer(
+        data["text"],
+        tuple(data["fact_ids"]),
+        data["reason"],
+        data["confidence"],
+        data["expression"],
+        read_usage(data["usage"]),
+        tuple(data["notes"]),
     )

@@ -1,7 +1,7 @@
 """What the agent works with: plan, facts and their regions, decisions, answers, the reader protocol."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from indexes.types import BBox, OutlineEntry, Page, PageRef
@@ -116,31 +116,45 @@ class Plan:
         answer_type: the kind of answer the question asks for.
         parts: the sub-questions it needs, at least one (often the question itself).
         queries: the first round's queries, at least one.
+        usage: what planning cost.
+        notes: what the model did wrong meanwhile, such as an unusable reply that was asked for again.
     """
 
     answer_type: AnswerType
     parts: tuple[str, ...]
     queries: tuple[str, ...]
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader got out of some pages: facts, the parts still missing, pages worth seeing next."""
+    """What a reader got out of some pages.
+
+    Attributes:
+        drafts: the facts.
+        missing: the parts of the plan that are still open.
+        wanted: pages worth seeing next.
+        usage: what reading cost.
+        notes: what the model did wrong meanwhile.
+    """
 
     drafts: tuple[FactDraft, ...]
     missing: tuple[int, ...] = ()
     wanted: tuple[PageRef, ...] = ()
-    tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether to go back for more (`retrieve`, with queries) or to answer, and why."""
+    """Whether to go back for more (`retrieve`, with queries) or to answer, why, and what deciding cost."""
 
     action: Action
     reason: str
     queries: tuple[str, ...] = ()
-    tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +167,8 @@ class DraftAnswer:
         reason: for an abstention the evidence needed and not found, else how the answer follows.
         expression: of a computed answer, the arithmetic over the facts' numbers, such as `1,577 - 1,212`.
         confidence: 0 to 1.
+        usage: what answering cost.
+        notes: what the model did wrong meanwhile.
     """
 
     text: str
@@ -160,7 +176,8 @@ class DraftAnswer:
     reason: str
     confidence: float
     expression: str | None = None
-    tokens: int = 0
+    usage: Usage = field(default_factory=Usage)
+    notes: tuple[str, ...] = ()
 
     @property
     def abstains(self) -> bool:
@@ -199,7 +216,11 @@ class DecideTask:
 
 
 class Reader(Protocol):
-    """Plans, reads, decides, answers. A reader may be a model or rules; the graph does not know which."""
+    """Plans, reads, decides, answers. A reader may be a model or rules; the graph does not know which.
+
+    One that works by prompts may have a mapping `prompts`, from each role to the hash of its prompt, which
+    every trajectory then holds.
+    """
 
     name: str
 

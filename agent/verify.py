@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent.arithmetic import Number, agrees, evaluate, find_numbers, number_words, values
 from agent.matching import token, tokens
@@ -105,7 +106,8 @@ def checked(reply: DraftAnswer, facts: Sequence[Fact]) -> DraftAnswer:
     known = {fact.id for fact in facts}
     text = plain(reply.text, MAX_ANSWER)
     if not text or text == UNANSWERABLE:
-        return abstention(plain(reply.reason, MAX_ANSWER) or "no answer was given", reply.tokens)
+        why = plain(reply.reason, MAX_ANSWER) or "no answer was given"
+        return replace(abstention(why), usage=reply.usage, notes=reply.notes)
     return DraftAnswer(
         text=text,
         fact_ids=tuple(i for i in dict.fromkeys(reply.fact_ids) if i in known),
@@ -114,10 +116,11 @@ def checked(reply: DraftAnswer, facts: Sequence[Fact]) -> DraftAnswer:
         if reply.confidence == reply.confidence
         else 0.0,
         expression=reply.expression,
-        tokens=reply.tokens,
+        usage=reply.usage,
+        notes=reply.notes,
     )
 
 
-def abstention(reason: str, tokens_used: int = 0) -> DraftAnswer:
+def abstention(reason: str) -> DraftAnswer:
     """An answer that says the document does not say."""
-    return DraftAnswer(UNANSWERABLE, (), reason, 0.0, tokens=tokens_used)
+    return DraftAnswer(UNANSWERABLE, (), reason, 0.0)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from agent.config import Config
 from agent.state import Run
@@ -117,6 +118,15 @@ class FakeDocument:
         """The pages that open."""
         self.opened += numbers
         return {n: self.by_number[n] for n in numbers if n not in self.failing}
+
+    def render(self, number: int, dpi: float = 144) -> Image.Image:
+        """A page of white, its number in its first pixel."""
+        if number not in self.by_number:
+            raise ValueError(f"page {number} of {self.doc_id}: the document has {len(self)} pages")
+        size = round(8.5 * dpi), round(11 * dpi)
+        image = Image.new("RGB", size, "white")
+        image.putpixel((0, 0), (number, 0, 0))
+        return image
 
 
 class FakeRetriever:

@@ -24,12 +24,12 @@ from agent.state import (
     add_pages,
     add_queries,
     add_seconds,
-    add_tokens,
+    add_usage,
     merge_facts,
     merge_rounds,
 )
 from agent.trajectory import RoundRecord, StepError, Trajectory
-from agent.types import Decision, DraftAnswer, EvidenceRegion, Fact, FactDraft, Plan, Reading
+from agent.types import Decision, DraftAnswer, EvidenceRegion, Fact, FactDraft, Plan, Reading, Usage
 from indexes.errors import InputError
 from indexes.types import BBox, PageRef
 from retrieval.types import RetrievedPage
@@ -377,12 +377,12 @@ def test_reducers_replace_by_key_and_keep_order() -> None:
     assert add_queries(["a"], ["b", "a"]) == ["a", "b"]
     assert add_seconds({"plan": 1.0}, {"plan": 0.5, "read": 2.0}) == {"plan": 1.5, "read": 2.0}
     assert add_errors([StepError("a", "b", "c")], []) == [StepError("a", "b", "c")]
-    assert add_tokens(2, 3) == 5
+    assert add_usage(Usage(1, 2, 1, 0.5), Usage(10, 20, 1)) == Usage(11, 22, 2, 0.5)
 
 
 def test_a_row_of_something_else_is_refused_with_its_name() -> None:
     with pytest.raises(ValueError, match="'q7'"):
-        Trajectory.from_row({"question_id": "q7", "model": "m", "trajectory": {"format": 1}})
+        Trajectory.from_row({"question_id": "q7", "model": "m", "trajectory": {"format": 2}})
     with pytest.raises(ValueError, match="q8"):
         Trajectory.from_row({"question_id": "q8", "model": "m"})
 
@@ -429,3 +429,55 @@ def test_a_statement_recorded_for_two_parts_is_cited_once() -> None:
     trajectory = go(reader, retriever=FakeRetriever(FakeDocument(), order=[2]), k=1)
     assert len(trajectory.cited) == 2 and len(trajectory.shown) == 1 and trajectory.other == ()
     assert len(sound(trajectory)["parsed"]["citations"]) == 1
+
+
+def test_what_calls_cost_and_what_a_model_did_wrong_stands_in_each_step_and_in_all() -> None:
+    def plans(question, outline):
+        return Plan("span", (question,), ("offices 42",), Usage(100, 10, 1, 0.5), ("asked twice",))
+
+    def reads(task):
+        read = quoting("It has 42 offices.")(task)
+        return Reading(read.drafts, usage=Usage(1000, 50, 2, 0.25), notes=("page 99 does not exist\x1b[2J",))
+
+    def decides(task):
+        return Decision("answer", "enough", usage=Usage(7, 1, 1), notes=("no JSON",))
+
+    def answers(question, plan, facts):
+        return DraftAnswer("57" if len(facts) > 1 else "42", ("f1",), "", 1.0, usage=Usage(10, 2, 1, 0.125))
+
+    reader = ScriptedReader(plans=plans, reads=reads, decides=decides, answers=answers)
+    reader.prompts = {"plan": "abc"}
+    trajectory = go(reader)
+    row = sound(trajectory)["trajectory"]
+    (read,) = row["rounds"]
+    assert row["plan"]["notes"] == ["asked twice"] and row["plan"]["usage"]["cost"] == 0.5
+    assert read["notes"] == ["page 99 does not exist", "no JSON"]
+    assert read["usage"] == {
+        "prompt_tokens": 1007,
+        "completion_tokens": 51,
+        "total_tokens": 1058,
+        "calls": 3,
+        "cost": 0.25,
+    }
+    assert row["answer"]["usage"]["calls"] == 1 and row["prompts"] == {"plan": "abc"}
+    assert trajectory.usage == Usage(1117, 63, 5, 0.875)
+    assert sound(trajectory)["infer_usage"] == {
+        "prompt_tokens": 1117,
+        "completion_tokens": 63,
+        "total_tokens": 1180,
+    }
+
+
+def test_a_withdrawn_answer_keeps_what_both_tries_cost() -> None:
+    def answers(question, plan, facts):
+        return DraftAnswer("57", ("f1",), "", 1.0, usage=Usage(10, 2, 1), notes=("a slip",))
+
+    trajectory = go(ScriptedReader(reads=quoting("It has 42 offices."), answers=answers), "42 offices")
+    assert trajectory.answer == "Unanswerable" and trajectory.reply.usage == Usage(20, 4, 2)
+    assert trajectory.usage == Usage(20, 4, 2)
+
+
+@pytest.mark.parametrize("usage", [None, 7, Usage("many", 0)])
+def test_a_reading_whose_cost_is_rubbish_is_an_error_of_its_step(usage) -> None:
+    trajectory = go(ScriptedReader(reads=lambda task: Reading((), usage=usage)))
+    assert sound(trajectory)["status"].startswith("error: read: TypeError")
