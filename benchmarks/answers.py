@@ -32,18 +32,13 @@ sys.path[:] = [  # a script beside this one is named like a package
 from agent.readers import load_reader  # noqa: E402
 from agent.readers.extractive.text import fold, numbers  # noqa: E402
 from agent.types import UNANSWERABLE, EvidenceRegion, Fact, FactDraft, Reader, ReadTask  # noqa: E402
-from eval.benchmarks.financebench import load_financebench  # noqa: E402
-from eval.benchmarks.mmlongbench import load_mmlongbench  # noqa: E402
-from eval.benchmarks.types import Question  # noqa: E402
+from eval.benchmarks import Question, load  # noqa: E402
 from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer  # noqa: E402
 from indexes.document import Document  # noqa: E402
 from indexes.errors import InputError, run_command  # noqa: E402
 from indexes.types import BBox  # noqa: E402
 
-LOADERS: dict[str, Callable[[Path], Iterator[Question]]] = {
-    "mmlongbench": load_mmlongbench,
-    "financebench": load_financebench,
-}
+COLLECTIONS = {"mmlongbench": "mmlongbench-v2", "financebench": "financebench"}  # folder: benchmark
 
 Rounds = Sequence[Sequence[int]]
 
@@ -122,7 +117,7 @@ def answer_from_gold_pages(
     question: Question, document: Document, reader: Reader
 ) -> tuple[str, Sequence[Fact], Rounds]:
     """Plans, reads the gold pages at once, answers."""
-    pages = document.layout([p for p in question.gold_pages if p <= len(document)][:12])
+    pages = document.layout([p for p in question.pages_in() if p <= len(document)][:12])
     plan = reader.plan(question.question, document.outline)
     task = ReadTask(question.question, plan, list(pages.values()), (), (), document.outline)
     facts = _facts(reader.read(task).drafts, 1, 1)
@@ -134,9 +129,10 @@ Answer = Callable[[Question], tuple[str, Sequence[Fact], Rounds]]
 
 @contextmanager
 def _oracle(path: Path) -> Iterator[Answer]:
+    from agent.config import load_config
     from indexes.encoders import load_encoder
 
-    reader = load_reader("extractive", load_encoder("minilm"))
+    reader = load_reader(load_config("cpu"), load_encoder("minilm"))
     with Document.open(path) as document:
         yield lambda question: answer_from_gold_pages(question, document, reader)
 
@@ -288,13 +284,13 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder that holds mmlongbench/ and financebench/")
-    parser.add_argument("--benchmark", choices=sorted(LOADERS), default="mmlongbench")
+    parser.add_argument("--benchmark", choices=sorted(COLLECTIONS), default="mmlongbench")
     parser.add_argument("--setting", choices=sorted(SETTINGS), default="agent")
     parser.add_argument("--limit", type=int, help="the first N questions only")
     parser.add_argument("--save", type=Path, help="write facts and answers to this file")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into a page of docs/")
     arguments = parser.parse_args()
-    questions = list(LOADERS[arguments.benchmark](arguments.data / arguments.benchmark))
+    questions = load(COLLECTIONS[arguments.benchmark], arguments.data / arguments.benchmark)
     if arguments.setting == "oracle":
         questions = [q for q in questions if q.gold_pages]
     rows = []

@@ -19,9 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.benchmarks.financebench import load_financebench
-from eval.benchmarks.mmlongbench import load_mmlongbench
-from eval.benchmarks.types import Question
+from eval.benchmarks import Question, load
 from eval.metrics.retrieval import recall_at_k
 from indexes.document import Document
 from indexes.encoders import load_encoder
@@ -54,9 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-ocr", dest="ocr", action="store_false")
     options = parser.parse_args(arguments)
     encoder = load_encoder("minilm")
-    for name, load in (("mmlongbench", load_mmlongbench), ("financebench", load_financebench)):
+    for name, benchmark in (("mmlongbench", "mmlongbench-v2"), ("financebench", "financebench")):
         by_document: dict[Path, list[Question]] = defaultdict(list)
-        for question in load(options.data / name):
+        for question in load(benchmark, options.data / name):
             if question.answerable and question.gold_pages:
                 by_document[question.documents[0]].append(question)
         scores: Scores = defaultdict(list)
@@ -85,7 +83,7 @@ def _measure(
     size: dict[str, int],
 ) -> None:
     queries = [encoder.encode_query(question.question) for question in questions]
-    golds = [set(question.gold_pages) for question in questions]
+    golds = [set(question.pages_in()) for question in questions]
     vectors = np.concatenate([e.vectors for e in embeddings])
     offsets = np.cumsum([0, *(len(e.vectors) for e in embeddings)]).astype(np.int64)
     for query, gold in zip(queries, golds, strict=True):

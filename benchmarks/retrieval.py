@@ -14,7 +14,7 @@ import json
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,19 +26,14 @@ sys.path[:] = [
 
 import numpy as np  # noqa: E402
 
-from eval.benchmarks.financebench import load_financebench  # noqa: E402
-from eval.benchmarks.mmlongbench import load_mmlongbench  # noqa: E402
-from eval.benchmarks.types import Question  # noqa: E402
+from eval.benchmarks import Question, load  # noqa: E402
 from eval.metrics.retrieval import all_hit_at_k, any_hit_at_k, recall_at_k  # noqa: E402
 from indexes.document import Document  # noqa: E402
 from indexes.errors import InputError, run_command  # noqa: E402
 from retrieval.fusion import WEIGHTS, fuse, ranking, with_neighbours  # noqa: E402
 from retrieval.hybrid import open_retriever  # noqa: E402
 
-LOADERS: dict[str, Callable[[Path], Iterator[Question]]] = {
-    "mmlongbench": load_mmlongbench,
-    "financebench": load_financebench,
-}
+COLLECTIONS = {"mmlongbench": "mmlongbench-v2", "financebench": "financebench"}  # folder: benchmark
 KS = (1, 4, 10)
 PARTS = 5
 MARKS = ("<!-- measured -->", "<!-- end of measured -->")
@@ -85,12 +80,12 @@ def main() -> int:
     """Measures and prints; progress goes to stderr."""
     options = _parser().parse_args()
     rows: list[Row] = []
-    for name in options.collection or LOADERS:
+    for name in options.collection or COLLECTIONS:
         folder = options.data / name
         if folder.is_dir():
-            rows += measured(name, list(LOADERS[name](folder)), options)
+            rows += measured(name, load(COLLECTIONS[name], folder), options)
     if not rows:
-        raise InputError(f"{options.data}: no {' or '.join(LOADERS)} there with questions to measure on")
+        raise InputError(f"{options.data}: no {' or '.join(COLLECTIONS)} there with questions to measure on")
     names = dict.fromkeys(row.collection for row in rows)
     text = "".join(report(name, [row for row in rows if row.collection == name]) for name in names)
     if options.cross_validate:
@@ -112,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="the folder that holds the collections")
-    parser.add_argument("--collection", action="append", choices=sorted(LOADERS), help="only this one")
+    parser.add_argument("--collection", action="append", choices=sorted(COLLECTIONS), help="only this one")
     parser.add_argument("--with-text", action="store_true", help="leave out documents that OCR alone reads")
     parser.add_argument("--cross-validate", action="store_true", help="choose the weights on other documents")
     parser.add_argument(
@@ -156,7 +151,7 @@ def document_rows(collection: str, path: Path, questions: Sequence[Question], wi
             plain = _found(document, questions)
     rows = []
     for question, found, without_ocr in zip(questions, full, plain, strict=True):
-        about = (collection, path.name, question.question, question.gold_pages)
+        about = (collection, path.name, question.question, question.pages_in())
         rows.extend(
             Row(*about, name, ranked(found, kept), found.seconds, found if name == "full" else None)
             for name, kept in KEPT.items()

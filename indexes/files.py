@@ -1,5 +1,9 @@
-"""What a document is on disk: a PDF, a page image or a folder of page images; its content's hash."""
+"""What a document is on disk: a PDF, a page image, a folder of page images; its content's hash.
 
+A folder that holds the page images of several documents is named by a pattern: `4055/4055915_*.png`.
+"""
+
+import fnmatch
 import hashlib
 import os
 import re
@@ -27,8 +31,15 @@ class Files:
 
     @property
     def doc_id(self) -> str:
-        """The file's stem or the folder's name."""
-        return self.path.name if self.path.is_dir() else self.path.stem
+        """The file's stem, the folder's name, or what a pattern's names have in common."""
+        return document_id(self.path)
+
+
+def document_id(path: Path) -> str:
+    """A document's id: the file's stem, the folder's name, of a pattern what stands before the `*`."""
+    if "*" in path.name and not path.exists():
+        return path.name.partition("*")[0].rstrip("_- .") or path.parent.name
+    return path.name if path.is_dir() else path.stem
 
 
 def natural_key(name: str) -> tuple[tuple[int, int, str], ...]:
@@ -53,6 +64,8 @@ def find_files(path: str | os.PathLike[str]) -> Files:
             images = _images(real)
         elif real.is_file():
             images = _check_file(named, real)
+        elif "*" in real.name and real.parent.is_dir():
+            images = _images(real.parent, real.name)
         elif real.exists():
             raise InputError(
                 f"{named}: is neither a file nor a folder; name a PDF or a folder of page images"
@@ -92,12 +105,17 @@ def content_hash(files: Files) -> str:
         ) from error
 
 
-def _images(folder: Path) -> tuple[Path, ...]:
+def _images(folder: Path, pattern: str = "*") -> tuple[Path, ...]:
     found = [
         file
         for file in folder.iterdir()
-        if file.suffix.lower() in IMAGE_SUFFIXES and not file.name.startswith(".") and file.is_file()
+        if fnmatch.fnmatchcase(file.name, pattern)
+        and file.suffix.lower() in IMAGE_SUFFIXES
+        and not file.name.startswith(".")
+        and file.is_file()
     ]
+    if not found and pattern != "*":
+        raise InputError(f"{folder / pattern}: no page image has such a name; check the path")
     if not found:
         pdfs = sorted(file.name for file in folder.glob("*.pdf"))
         hint = f"name the PDF in it ({pdfs[0]})" if pdfs else "name a PDF or a folder of PNG or JPEG pages"
