@@ -5,13 +5,12 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from indexes.errors import InputError
-from indexes.workers import receive, send
+from indexes.workers import leave_with_parent, receive, send
 
 Answer = tuple[dict[str, Any], bytes]
 
@@ -51,6 +50,23 @@ def survey(desk: Desk, task: dict[str, Any]) -> Answer:
     """Page count, outline, labels."""
     found = desk.source(task).survey()
     return dataclasses.asdict(found), b""
+
+
+def measure(desk: Desk, task: dict[str, Any]) -> Answer:
+    """Page count, and the sizes in points, as seen, of those of the task's pages that the document has."""
+    source = desk.source(task)
+    count = len(source.images) if task["document"]["images"] else source.count
+    sizes = []
+    for number in task["pages"]:
+        if not 1 <= number <= count:
+            continue
+        if task["document"]["images"]:
+            size = source.size(source.load(number))
+        else:
+            rect = source.page(number).rect
+            size = float(rect.width), float(rect.height)
+        sizes.append([number, *size])
+    return {"pages": count, "sizes": sizes}, b""
 
 
 def extract(desk: Desk, task: dict[str, Any]) -> Answer:
@@ -106,19 +122,13 @@ def layout(desk: Desk, task: dict[str, Any]) -> Answer:
 
 OPERATIONS: dict[str, Callable[[Desk, dict[str, Any]], Answer]] = {
     "survey": survey,
+    "measure": measure,
     "extract": extract,
     "render": render,
     "mark": mark,
     "ocr": ocr,
     "layout": layout,
 }
-
-
-def _leave_with_parent(parent: int) -> None:
-    """Ends the process when its parent is gone, also in the middle of a task."""
-    while os.getppid() == parent:
-        time.sleep(1.0)
-    os._exit(1)
 
 
 def _load_layout() -> None:
@@ -132,7 +142,7 @@ def _load_layout() -> None:
 def main() -> None:
     """Runs tasks until stdin closes; with the argument `layout` the layout model is loaded first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, args=(os.getppid(),), daemon=True).start()
+    threading.Thread(target=leave_with_parent, args=(os.getppid(),), daemon=True).start()
     tasks = sys.stdin.buffer
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever libraries print must not get between the replies

@@ -1,0 +1,63 @@
+"""The rows of an `infer.jsonl`: found again by their ids, read one by one."""
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Where a row stands in `infer.jsonl`, in bytes, and whether its question failed."""
+
+    start: int
+    size: int
+    failed: bool
+
+
+def scan_rows(path: Path) -> tuple[dict[str, Entry], int]:
+    """Where each question's last whole row stands, in the file's order, and how many lines are not kept."""
+    entries: dict[str, Entry] = {}
+    damaged = 0
+    for start, line, row in _lines(path):
+        question_id = row.get("question_id") if isinstance(row, dict) else None
+        if not isinstance(question_id, str) or not line.endswith(b"\n"):
+            damaged += 1
+            continue
+        damaged += entries.pop(question_id, None) is not None
+        entries[question_id] = Entry(start, len(line), row.get("status") != "ok")
+    return entries, damaged
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes, Any]]:
+    if not path.is_file():
+        return
+    start = 0
+    with path.open("rb") as file:
+        for line in file:
+            yield start, line, parsed(line)
+            start += len(line)
+
+
+def parsed(line: bytes) -> Any:
+    """A line of JSON, None where it is none."""
+    try:
+        return json.loads(line)
+    except ValueError:  # includes bytes that are no UTF-8
+        return None
+
+
+def each_row(path: Path, use: Callable[[dict[str, Any]], None]) -> int:
+    """Gives the rows of an `infer.jsonl` one by one, a repeated one as often as it stands there.
+
+    Returns:
+        How many lines are no rows.
+    """
+    bad = 0
+    for _, line, row in _lines(path):
+        if isinstance(row, dict) and isinstance(row.get("question_id"), str):
+            use(row)
+        else:
+            bad += bool(line.strip())
+    return bad

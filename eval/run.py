@@ -1,0 +1,289 @@
+"""`python -m eval.run`: asks a benchmark's questions and leaves a run folder that can be scored and resumed.
+
+from eval.run import Job, run
+outcome = run(Job("mmlongbench-v2", Path("data/mmlongbench"), Path("runs/mmlongbench")))
+"""
+
+import argparse
+import difflib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from eval.workers import COMMAND
+from indexes.errors import CommandParser, InputError, one_line, run_command
+
+if TYPE_CHECKING:
+    from agent.config import Config
+    from eval.benchmarks.types import Question
+    from eval.runs import RunFolder
+    from eval.workers import Answered
+
+EXAMPLES = """\
+examples:
+  python -m eval.run --benchmark mmlongbench-v2 --data data/mmlongbench --out runs/mmlongbench
+      every question by the config `cpu`; a worker process a core
+  python -m eval.run --benchmark docscope --data data/docscope --split dev --limit 20 --out runs/try
+      the first 20 questions of a split; run again without --limit, the run goes on to the others
+  python -m eval.run --benchmark financebench --data data/financebench --out runs/financebench --retry-failed
+      the same command after a kill goes on where it was; with --retry-failed failed questions are asked again
+
+The run folder holds infer.jsonl (DocScope rows with our trajectory), config.yaml, manifest.json, ids.txt and
+log.txt. Score it with: python -m eval.score RUN
+exit codes: 0 every question was asked (failed ones are rows with their reason), 2 something you can put
+right, 130 interrupted
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to run.
+
+    Attributes:
+        benchmark: its name.
+        data: its folder.
+        out: the run folder, new or begun.
+        config: a config's name, its path, or the config itself.
+        split: only the questions of that split.
+        limit: only the first so many questions.
+        ids: only the questions of these ids.
+        pdfs: where the documents lie, if not where the benchmark has them.
+        workers: processes side by side; as many as the machine is good for by default.
+        retry_failed: ask the questions again whose rows say that they failed.
+        quiet: no progress bar.
+        command: what a worker process runs.
+    """
+
+    benchmark: str
+    data: Path
+    out: Path
+    config: "str | Path | Config" = "cpu"
+    split: str | None = None
+    limit: int | None = None
+    ids: Sequence[str] | None = None
+    pdfs: Path | None = None
+    workers: int | None = None
+    retry_failed: bool = False
+    quiet: bool = True
+    command: Sequence[str] = field(default=COMMAND)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a sitting did: questions asked for in all, rows that were there, new rows, failed ones of all."""
+
+    asked_for: int
+    before: int
+    new: int
+    failed: int
+
+
+def run(job: Job) -> Outcome:
+    """Asks the questions that have no row yet.
+
+    Raises:
+        InputError: something that the user can put right; what was finished is kept.
+    """
+    from agent.config import load_config
+    from eval.benchmarks import load
+    from eval.manifest import data_digest, sitting
+    from eval.runs import Identity, open_run
+
+    config = load_config(job.config)
+    questions = load(job.benchmark, job.data, split=job.split, pdfs=job.pdfs)
+    chosen = select(questions, job.limit, job.ids)
+    name = job.benchmark if job.split is None else f"{job.benchmark}/{job.split}"
+    identity = Identity(name, data_digest(questions), config.model_dump())
+    with open_run(job.out, identity) as folder:
+        folder.select([q.id for q in chosen], [q.id for q in questions])
+        before = folder.take_up([q.id for q in chosen], retry_failed=job.retry_failed)
+        waiting = [q for q in chosen if q.id not in folder.entries]
+        workers = job.workers or default_workers(config)
+        now_begins = sitting(config, workers)
+        folder.begin(now_begins, _facts(job, questions, config))
+        try:
+            _ask(job, folder, config, waiting, workers)
+        finally:
+            folder.end(asked=len(folder.entries) - before)
+        folder.sort([q.id for q in questions])
+        failed = sum(folder.entries[q.id].failed for q in chosen)
+        return Outcome(len(chosen), before, len(folder.entries) - before, failed)
+
+
+def select(
+    questions: Sequence["Question"], limit: int | None, ids: Sequence[str] | None
+) -> Sequence["Question"]:
+    """The questions of these ids, the first `limit` of them.
+
+    Raises:
+        InputError: an id that no question has, or nothing to ask.
+    """
+    if ids is not None:
+        known = {q.id for q in questions}
+        for name in ids:
+            if name not in known:
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"; did you mean {close[0]!r}?" if close else ""
+                raise InputError(f"no question has the id {name!r}{hint}")
+        wanted = set(ids)
+        questions = [q for q in questions if q.id in wanted]
+    if not questions:
+        raise InputError("there is no question to ask; check --ids and the data")
+    return questions[:limit]
+
+
+def default_workers(config: "Config") -> int:
+    """One where every worker would load a model of its own, else one a core."""
+    return 1 if config.encoder_model else max(1, os.cpu_count() or 1)
+
+
+def question_limit(config: "Config") -> float:
+    """Seconds after which a question's worker hangs; far beyond its budget, as a last step may be long."""
+    return max(1800.0, 20 * config.max_seconds)
+
+
+def _facts(job: Job, questions: Sequence["Question"], config: "Config") -> dict[str, Any]:
+    """What the manifest says of benchmark and config."""
+    return {
+        "benchmark": {
+            "name": job.benchmark,
+            "split": job.split,
+            "data": str(job.data.absolute()),
+            "pdfs": None if job.pdfs is None else str(job.pdfs.absolute()),
+            "questions": len(questions),
+            "with_problems": sum(bool(q.problems) for q in questions),
+        },
+        "config": {"name": config.name or "custom", "digest": config.digest},
+    }
+
+
+def _ask(
+    job: Job, folder: "RunFolder", config: "Config", waiting: Sequence["Question"], workers: int
+) -> None:
+    from eval.runs import LOG
+    from eval.workers import Crew
+
+    setting = {"config": config.model_dump(), "name": config.name}
+    with ExitStack() as stack:
+        errors = stack.enter_context((folder.path / LOG).open("a", encoding="utf-8"))
+        progress = stack.enter_context(_Progress(folder, len(waiting), quiet=job.quiet))
+        limit = question_limit(config)
+        crew = Crew(workers, setting, folder.log, errors, limit=limit, command=job.command)
+        model = f"pagetrail/{config.name or 'custom'}"
+        for answered in crew.run(waiting):
+            line = answered.line or _error_row(answered, model)
+            if answered.failed:
+                reason = answered.reason or json.loads(line)["status"]
+                folder.log(f"failed {answered.question.id}: {reason}")
+            folder.append(answered.question.id, line, answered.failed)
+            progress.add(answered, line)
+
+
+def _error_row(answered: "Answered", model: str) -> bytes:
+    """The row of a question that could not be asked."""
+    row = {
+        "question_id": answered.question.id,
+        "model": model,
+        "status": f"error: {one_line(answered.reason)}",
+    }
+    return json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+class _Progress:
+    """The bar: done, failed, the mean score by rules so far, time left."""
+
+    def __init__(self, folder: "RunFolder", waiting: int, quiet: bool) -> None:
+        from indexes.progress import bar
+
+        done = len(folder.entries)
+        self._bar = bar(done + waiting, "questions", "question", quiet)
+        self._bar.initial = self._bar.n = done
+        self._failed = sum(entry.failed for entry in folder.entries.values())
+        self._scores: list[float] = []
+        self._quiet = quiet
+
+    def __enter__(self) -> "_Progress":
+        self._bar.refresh()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+    def add(self, answered: "Answered", line: bytes) -> None:
+        """Counts a question."""
+        self._failed += answered.failed
+        if not self._quiet:
+            shown = {"failed": self._failed}
+            self._bar.set_postfix(shown, refresh=False)
+        self._bar.update()
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = CommandParser(
+        "python -m eval.run",
+        "Asks a benchmark's questions; leaves a run folder that can be resumed.",
+        EXAMPLES,
+    )
+    made.add_argument("--benchmark", required=True, metavar="NAME", help="docscope, mmlongbench-v2, ...")
+    made.add_argument("--data", required=True, type=Path, metavar="DIR", help="the benchmark as published")
+    made.add_argument("--out", required=True, metavar="RUN", help="the run folder, new or begun")
+    made.add_argument("--config", default="cpu", help="a config's name or a YAML file (default: cpu)")
+    made.add_argument("--split", help="only the questions of this split")
+    made.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
+    made.add_argument("--ids", type=Path, metavar="FILE", help="only the questions of these ids, one a line")
+    made.add_argument(
+        "--pdfs", type=Path, metavar="DIR", help="where the documents lie, if not in DIR of --data"
+    )
+    made.add_argument("--workers", type=int, metavar="N", help="processes side by side (default: one a core)")
+    made.add_argument("--retry-failed", action="store_true", help="ask the questions again that failed")
+    made.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    return made
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    options = parser().parse_args(argv)
+    for name in ("limit", "workers"):
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise InputError(f"--{name} {value}: expected at least 1")
+    if not options.out.strip():
+        raise InputError("--out: an empty name; name a folder, such as runs/try")
+    job = Job(
+        benchmark=options.benchmark,
+        data=options.data,
+        out=Path(options.out),
+        config=options.config,
+        split=options.split,
+        limit=options.limit,
+        ids=None if options.ids is None else _ids(options.ids),
+        pdfs=options.pdfs,
+        workers=options.workers,
+        retry_failed=options.retry_failed,
+        quiet=options.quiet,
+    )
+    outcome = run(job)
+    if not options.quiet:
+        sys.stderr.write(
+            f"{options.out}: {outcome.new} asked, {outcome.before} were there, {outcome.failed} failed of "
+            f"{outcome.asked_for}; score it with: python -m eval.score {options.out}\n"
+        )
+    return 0
+
+
+def _ids(path: Path) -> list[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"--ids {path}: cannot be read ({error})") from error
+    return [line.strip() for line in lines if line.strip()]
+
+
+if __name__ == "__main__":
+    run_command(main)

@@ -1,0 +1,340 @@
+"""The runner: rows that survive kills, workers that may die, folders that are refused."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from runner_fakes import HERE, WORKER, write_benchmark
+
+from eval import run as run_module
+from eval.rows import scan_rows
+from eval.run import Job, Outcome, run
+from eval.runs import read_ids, read_manifest
+from indexes.errors import InputError
+
+PLAIN = [("a", "what?"), ("b", "what?"), ("a", "and what?"), ("c", "what?"), ("a", "and then?")]
+
+
+@pytest.fixture
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    monkeypatch.setenv("FAKE_NOTES", str(folder))
+    return folder
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_benchmark(tmp_path / "data", PLAIN)
+
+
+def go(data: Path, out: Path, **changes: Any) -> Outcome:
+    return run(
+        Job(
+            **{
+                "benchmark": "financebench",
+                "data": data,
+                "out": out,
+                "workers": 2,
+                "command": WORKER,
+                **changes,
+            }
+        )
+    )
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (out / "infer.jsonl").read_text().splitlines()]
+
+
+def asked(notes: Path) -> list[str]:
+    return (notes / "asked.txt").read_text().split()
+
+
+def test_a_run_leaves_its_rows_in_the_benchmarks_order_with_config_manifest_and_log(
+    data: Path, notes: Path, tmp_path: Path
+) -> None:
+    outcome = go(data, tmp_path / "run")
+    assert outcome == Outcome(asked_for=5, before=0, new=5, failed=0)
+    rows = rows_of(tmp_path / "run")
+    assert [row["question_id"] for row in rows] == ["q0", "q1", "q2", "q3", "q4"]
+    assert [row["parsed"]["answer"] for row in rows] == ["a.pdf", "b.pdf", "a.pdf", "c.pdf", "a.pdf"]
+    assert read_ids(tmp_path / "run") == ["q0", "q1", "q2", "q3", "q4"]
+    manifest = read_manifest(tmp_path / "run")
+    assert manifest["benchmark"]["name"] == "financebench"
+    assert manifest["config"]["name"] == "cpu"
+    assert manifest["started"] <= manifest["ended"]
+    (sitting,) = manifest["sittings"]
+    assert sitting["asked"] == 5 and sitting["workers"] == 2
+    assert {"versions", "revision", "host", "prompts"} <= set(sitting)
+    assert "k: 4" in (tmp_path / "run/config.yaml").read_text()
+    assert "opened a.pdf" in (tmp_path / "run/log.txt").read_text()
+
+
+def test_each_document_is_opened_once_where_nobody_needs_help(
+    data: Path, notes: Path, tmp_path: Path
+) -> None:
+    go(data, tmp_path / "run", workers=1)
+    log = (tmp_path / "run/log.txt").read_text()
+    assert [log.count(f"opened {name}.pdf") for name in "abc"] == [1, 1, 1]
+
+
+def test_a_second_start_asks_nothing_and_changes_no_row(data: Path, notes: Path, tmp_path: Path) -> None:
+    go(data, tmp_path / "run")
+    before = (tmp_path / "run/infer.jsonl").read_bytes()
+    assert go(data, tmp_path / "run") == Outcome(asked_for=5, before=5, new=0, failed=0)
+    assert (tmp_path / "run/infer.jsonl").read_bytes() == before
+    assert Counter(asked(notes)) == dict.fromkeys(["q0", "q1", "q2", "q3", "q4"], 1)
+    assert len(read_manifest(tmp_path / "run")["sittings"]) == 2
+
+
+def test_a_limit_is_taken_up_by_a_longer_run(data: Path, notes: Path, tmp_path: Path) -> None:
+    assert go(data, tmp_path / "run", limit=2).new == 2
+    assert read_ids(tmp_path / "run") == ["q0", "q1"]
+    assert go(data, tmp_path / "run", ids=["q3"]).new == 1
+    assert read_ids(tmp_path / "run") == ["q0", "q1", "q3"]
+    assert go(data, tmp_path / "run").new == 2
+    assert len(asked(notes)) == 5
+
+
+def test_an_id_that_no_question_has_is_named(data: Path, notes: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no question has the id 'q03'; did you mean 'q[03]'"):
+        go(data, tmp_path / "run", ids=["q03"])
+
+
+@pytest.mark.parametrize("cut", [1, 20, 60])
+def test_a_torn_last_line_is_taken_off_and_its_question_asked_again(
+    data: Path, notes: Path, tmp_path: Path, cut: int
+) -> None:
+    go(data, tmp_path / "run")
+    path = tmp_path / "run/infer.jsonl"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    assert go(data, tmp_path / "run") == Outcome(asked_for=5, before=4, new=1, failed=0)
+    assert path.read_bytes() == whole
+    assert Counter(asked(notes))["q4"] == 2
+
+
+def test_damage_in_the_middle_and_repeated_rows_are_taken_out(
+    data: Path, notes: Path, tmp_path: Path
+) -> None:
+    go(data, tmp_path / "run")
+    path = tmp_path / "run/infer.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"\0\0\0\n" + lines[2] + lines[2] + lines[3] + lines[4])
+    assert go(data, tmp_path / "run").new == 1
+    assert path.read_bytes() == b"".join(lines)
+
+
+def test_a_question_that_fails_or_raises_leaves_a_row_with_the_reason(notes: Path, tmp_path: Path) -> None:
+    data = write_benchmark(tmp_path / "data", [("a", "fails"), ("a", "raises"), ("a", "what?")])
+    assert go(data, tmp_path / "run").failed == 2
+    rows = rows_of(tmp_path / "run")
+    assert rows[0]["status"] == "error: the reader fails"
+    assert rows[1]["status"] == "error: ValueError: no such thing as this"
+    assert "parsed" not in rows[0] and "parsed" not in rows[1]
+    assert rows[2]["status"] == "ok"
+    assert "failed q1: ValueError" in (tmp_path / "run/log.txt").read_text()
+
+
+def test_failed_questions_are_asked_again_only_on_demand(notes: Path, tmp_path: Path) -> None:
+    data = write_benchmark(tmp_path / "data", [("a", "fails once"), ("a", "what?")])
+    assert go(data, tmp_path / "run").failed == 1
+    assert go(data, tmp_path / "run").new == 0
+    assert go(data, tmp_path / "run", retry_failed=True) == Outcome(asked_for=2, before=1, new=1, failed=0)
+    assert [row["status"] for row in rows_of(tmp_path / "run")] == ["ok", "ok"]
+    assert Counter(asked(notes)) == {"q0": 2, "q1": 1}
+
+
+def test_a_bad_document_fails_its_questions_and_no_others(notes: Path, tmp_path: Path) -> None:
+    questions = [
+        ("broken", "what?"),
+        ("a", "what?"),
+        ("killer", "what?"),
+        ("broken", "and?"),
+        ("killer", "and?"),
+    ]
+    data = write_benchmark(tmp_path / "data", questions)
+    assert go(data, tmp_path / "run").failed == 4
+    status = {row["question_id"]: row["status"] for row in rows_of(tmp_path / "run")}
+    assert status["q1"] == "ok"
+    assert status["q0"] == status["q3"] == "error: broken.pdf: no PDF"
+    assert status["q2"] == status["q4"] == "error: the worker process died (exit code 9)"
+
+
+def test_a_question_whose_worker_dies_is_tried_once_more(notes: Path, tmp_path: Path) -> None:
+    data = write_benchmark(
+        tmp_path / "data", [("a", "crashes"), ("a", "dies once"), ("a", "what?"), ("b", "what?")]
+    )
+    assert go(data, tmp_path / "run").failed == 1
+    rows = rows_of(tmp_path / "run")
+    assert rows[0]["status"] == "error: the worker process died (exit code 7)"
+    assert [row["status"] for row in rows[1:]] == ["ok"] * 3
+    assert Counter(asked(notes)) == {"q0": 2, "q1": 2, "q2": 1, "q3": 1}
+
+
+def test_workers_that_cannot_start_end_the_run_in_one_line(data: Path, notes: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"died \(exit code 3\) at its start 2 times; .*log.txt"):
+        go(data, tmp_path / "run", command=(sys.executable, "-c", "raise SystemExit(3)"))
+    assert go(data, tmp_path / "run").new == 5
+
+
+def test_a_folder_of_another_config_or_of_other_data_is_refused(
+    data: Path, notes: Path, tmp_path: Path
+) -> None:
+    go(data, tmp_path / "run", limit=1)
+    config = tmp_path / "other.yaml"
+    config.write_text("k: 7\n")
+    with pytest.raises(InputError, match=r"a run of another config \(k was 4 and is now 7\); name another"):
+        go(data, tmp_path / "run", config=config)
+    other = write_benchmark(tmp_path / "other", [("a", "something else?"), *PLAIN[1:]])
+    with pytest.raises(InputError, match="a run on other data"):
+        go(other, tmp_path / "run")
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(data: Path, notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/thesis.tex").write_text("mine")
+    with pytest.raises(InputError, match=r"holds thesis.tex and no run"):
+        go(data, tmp_path / "run")
+
+
+def test_the_data_may_move_and_a_missing_document_may_come(data: Path, notes: Path, tmp_path: Path) -> None:
+    go(data, tmp_path / "run", limit=1)
+    (data / "pdfs/a.pdf").write_bytes(b"%PDF-1.4\n")
+    assert go(data.rename(tmp_path / "moved"), tmp_path / "run").new == 4
+
+
+# ---- kills
+
+
+def start(data: Path, out: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, str(HERE), "run", str(data), str(out)],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+
+
+def wait_for(condition: Any, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.005)
+
+
+def has_lines(path: Path, least: int) -> bool:
+    return path.exists() and path.read_bytes().count(b"\n") >= least
+
+
+def children(pid: int) -> list[int]:
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+
+
+@needs_proc
+def test_a_run_killed_again_and_again_equals_an_undisturbed_one(notes: Path, tmp_path: Path) -> None:
+    questions = [(f"d{i % 4}", f"slow {i}") for i in range(40)]
+    data = write_benchmark(tmp_path / "data", questions)
+    go(data, tmp_path / "undisturbed")
+    (notes / "asked.txt").unlink()
+    rows = tmp_path / "run/infer.jsonl"
+    for kill in range(5):
+        process = start(data, tmp_path / "run")
+        wait_for(partial(has_lines, rows, 6 * (kill + 1)))
+        if kill % 2:
+            victims = children(process.pid)
+            os.kill(victims[0], signal.SIGKILL)
+            wait_for(partial(has_lines, rows, 6 * (kill + 1) + 2))
+        process.kill()
+        process.communicate()
+    done, damaged = scan_rows(rows)
+    assert len(done) < 40 and damaged <= 1
+    final = start(data, tmp_path / "run")
+    assert final.communicate()[1] == b"" and final.returncode == 0
+    assert rows.read_bytes() == (tmp_path / "undisturbed/infer.jsonl").read_bytes()
+    again = Counter(asked(notes))
+    assert set(again) == {f"q{i}" for i in range(40)}
+    assert sum(again.values()) <= 40 + 7 * 2, "only what was under way at a kill may be asked again"
+
+
+@needs_proc
+def test_workers_die_with_the_runner(notes: Path, tmp_path: Path) -> None:
+    data = write_benchmark(tmp_path / "data", [("a", "forever"), ("b", "forever")])
+    process = start(data, tmp_path / "run")
+    wait_for(lambda: (notes / "asked.txt").exists() and len(asked(notes)) == 2)
+    workers = children(process.pid)
+    assert len(workers) == 2
+    process.kill()
+    process.communicate()
+    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), 10)
+
+
+def test_ctrl_c_ends_in_one_line_and_the_run_goes_on_later(notes: Path, tmp_path: Path) -> None:
+    data = write_benchmark(tmp_path / "data", [("a", f"slow {i}") for i in range(40)])
+    process = start(data, tmp_path / "run")
+    wait_for(partial(has_lines, tmp_path / "run/infer.jsonl", 3))
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert errors.decode().splitlines() == [
+        "interrupted: what was finished is cached; run the same command to go on"
+    ]
+    assert read_manifest(tmp_path / "run")["ended"] is None
+    assert go(data, tmp_path / "run").before >= 3
+    assert read_manifest(tmp_path / "run")["ended"] is not None
+
+
+def test_two_runs_in_one_folder_at_once_are_refused(notes: Path, tmp_path: Path) -> None:
+    data = write_benchmark(tmp_path / "data", [("a", "forever")])
+    process = start(data, tmp_path / "run")
+    try:
+        wait_for(lambda: (notes / "asked.txt").exists())
+        with pytest.raises(InputError, match="another run is at it"):
+            go(data, tmp_path / "run")
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_question_that_takes_forever_is_given_up(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "question_limit", lambda config: 1.0)
+    data = write_benchmark(tmp_path / "data", [("a", "forever"), ("a", "what?")])
+    assert go(data, tmp_path / "run").failed == 1
+    assert rows_of(tmp_path / "run")[0]["status"] == "error: gave up after 1 seconds"
+
+
+# ---- the command
+
+
+def test_wrong_options_are_one_line(data: Path, notes: Path, tmp_path: Path) -> None:
+    base = ["--data", str(data), "--out", str(tmp_path / "run")]
+    for options, message in (
+        (["--benchmark", "financebanch"], "did you mean financebench"),
+        (["--benchmark", "financebench", "--limit", "0"], "--limit 0: expected at least 1"),
+        (["--benchmark", "financebench", "--ids", "nowhere.txt"], "nowhere.txt: cannot be read"),
+        (["--benchmark", "financebench", "--config", "gpu"], "config 'gpu' is unknown"),
+        (["--benchmark", "financebench", "--split", "dev"], "no split 'dev'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run_module.main([*options, *base])
+    assert not (tmp_path / "run").exists()
