@@ -72,11 +72,13 @@ def _question(source: Source, row: Row, key: str, keys: Keys, sizes: Sizes) -> Q
         problems.append(f"is_answerable: expected true or false, got {short(answerable)}")
     items = _objects(row, "evidences", problems)
     pages = page_numbers((item.get("page") for item in items), 1, "evidences", problems)
-    regions = _regions(document, items, sizes.get(document, {}), problems)
+    regions = tuple(_regions(document, items, sizes.get(document, {}), problems))
+    facts = tuple(_facts(row, {str(item.get("local_id")) for item in items}, problems))
+    name = keys.take(key, problems)
     if answerable and not pages:
         problems.append("answerable, but without evidence")
     return Question(
-        id=keys.take(key, problems),
+        id=name,
         question=str(row.get("question", "")),
         documents=(document,),
         answer=str(answer.get("answer_text", "")),
@@ -85,8 +87,8 @@ def _question(source: Source, row: Row, key: str, keys: Keys, sizes: Sizes) -> Q
         answerable=answerable is not False,
         slices=_slices(row, items, pages),
         problems=tuple(problems),
-        gold_regions=tuple(regions),
-        gold_facts=tuple(_facts(row, {str(item.get("local_id")) for item in items}, problems)),
+        gold_regions=regions,
+        gold_facts=facts,
         split=str(row.get("split") or ""),
         row=row,
     )

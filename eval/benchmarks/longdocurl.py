@@ -98,6 +98,7 @@ def _question(row: Row, key: str, keys: Keys, found: tuple[Path, str]) -> Questi
         problems.append("answerable, but without evidence pages")
     if form not in FORMATS:
         problems.append(f"answer_format: expected one of {', '.join(FORMATS)}, got {form!r}")
+    regions = tuple(_regions(row, document, pages, problems))
     elements = tuple(s for s in sources if s in ELEMENTS) if isinstance(sources, list) else ()
     return Question(
         id=keys.take(key, problems),
@@ -109,7 +110,7 @@ def _question(row: Row, key: str, keys: Keys, found: tuple[Path, str]) -> Questi
         answerable=answerable,
         slices=_slices(row, elements, pages),
         problems=tuple(problems),
-        gold_regions=tuple(_regions(row, document, pages, problems)),
+        gold_regions=regions,
         row=row,
     )
 

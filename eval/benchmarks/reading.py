@@ -84,7 +84,8 @@ def document_path(folder: Path, name: object, suffix: str, problems: list[str]) 
     file = f"{text}{suffix}"
     if not text or text in (".", "..") or any(c in text for c in "/\\\0"):
         problems.append(f"{file!r}: expected the plain name of a document")
-        return folder / "".join("_" if c in "/\\\0" else c for c in file).lstrip(".")
+        plain = "".join("_" if c in "/\\\0" else c for c in file).strip(".")
+        return folder / (plain or "unnamed")
     path = folder / file
     if not path.is_file():
         problems.append(f"{file}: no such document in {folder}")
