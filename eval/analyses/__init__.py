@@ -1,0 +1,1 @@
+"""Analyses of scored runs as pure functions, one a file: they read `Outcome`s and nothing else."""
