@@ -6,16 +6,16 @@ the best it has. The recursion limit is set beyond what the rounds can reach.
 
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
 from agent import nodes
 from agent.state import Run, State
+from agent.tracing import untraced
 from agent.trajectory import Trajectory
 from agent.types import Usage
+from indexes.types import PageRef
 
 NODES_A_ROUND = 4
 SLACK = 10
@@ -60,23 +60,11 @@ def recursion_limit(rounds: int) -> int:
     return NODES_A_ROUND * rounds + SLACK
 
 
-@contextmanager
-def _untraced() -> Iterator[None]:
-    """Sends nothing to LangSmith, whatever the environment says, unless PAGETRAIL_TRACING asks for it."""
-    from langsmith import tracing_context
-
-    if os.environ.get("PAGETRAIL_TRACING", "").lower() in ("1", "true"):
-        yield
-    else:
-        with tracing_context(enabled=False):
-            yield
-
-
 def ask(question: str, run: Run, *, question_id: str, model: str) -> Trajectory:
     """Runs the graph on a question and returns what the run leaves; it never raises for what a reader did."""
     graph = build(run)
     start = run.clock()
-    with _untraced():
+    with untraced():
         state: State = graph.invoke(
             {"question": question}, {"recursion_limit": recursion_limit(run.config.rounds)}
         )
@@ -91,7 +79,7 @@ def _trajectory(
     return Trajectory(
         question_id=question_id,
         question=state["question"],
-        doc_id=run.document.doc_id,
+        documents={doc_id: {"pages": size} for doc_id, size in run.sizes.items()},
         model=model,
         plan=state["strategy"],
         rounds=tuple(state["rounds"]),
@@ -100,7 +88,11 @@ def _trajectory(
         stop=state["stop"],
         failure=state.get("failure"),
         errors=tuple(state.get("errors", [])),
-        labels=state.get("labels", {}),
+        labels={
+            PageRef(doc_id, page): label
+            for doc_id, labels in state.get("labels", {}).items()
+            for page, label in labels.items()
+        },
         revised=state.get("revised"),
         config=run.config.model_dump(),
         config_digest=run.config.digest,
