@@ -69,9 +69,7 @@ BINS: dict[str, tuple[Bin, ...]] = {
     "pages": _bins(("1", 1), ("2", 2), ("3", 3), ("4", 4), ("5 or more", 5)),
     "span": _bins(("1", 1), ("2-5", 2), ("6-20", 6), ("21-50", 21), ("over 50", 51)),
     "gap": _bins(("one page", 0), ("1", 1), ("2-5", 2), ("6-20", 6), ("over 20", 21)),
-    "distance": _bins(
-        ("one page", 0), ("1", 0.5), ("over 1 to 5", 1.0001), ("to 20", 5.0001), ("over 20", 20.0001)
-    ),
+    "distance": _bins(("one page", 0), ("below 2", 0.5), ("2 to 5", 2), ("5 to 20", 5), ("20 or more", 20)),
     "clusters": _bins(("1", 1), ("2", 2), ("3", 3), ("4 or more", 4)),
     "position": _bins(("first fifth", 0), ("second", 0.2), ("third", 0.4), ("fourth", 0.6), ("last", 0.8)),
 }
