@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, Protocol
 
 from agent.config import Config
 from indexes.errors import InputError, one_line
@@ -122,13 +122,12 @@ def open_documents(paths: Sequence[Path], config: Config) -> AbstractContextMana
     """Opens documents with the agent."""
     from agent.answer import open_asker
 
-    return open_asker(paths[0], config)
+    return open_asker(paths, config)
 
 
-def main() -> IO[bytes] | None:
+def main() -> None:
     """Serves the agent."""
     serve(open_documents)
-    return None
 
 
 if __name__ == "__main__":
