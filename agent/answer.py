@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from indexes.document import Document
     from retrieval.types import Retriever
 
+Source = str | os.PathLike[str]
+
 MAX_QUESTION = 4000  # characters
 
 EXAMPLES = """\
@@ -40,6 +42,8 @@ examples:
       also answer/answer.json, a picture of each cited page with numbered boxes, and answer/answer.pdf
   python -m agent.answer report.pdf "What was revenue?" --json --quiet > infer.jsonl
       the row alone: a DocScope infer.jsonl row with the whole trajectory under "trajectory"
+  python -m agent.answer 2023.pdf "How did revenue change?" --also 2022.pdf --also 2021.pdf
+      several documents together; every page and citation names its document
   python -m agent.answer locked.pdf "What was revenue?" --password secret
 
 A folder of page images is a document too. The index is cached: the second question on a document starts at
@@ -50,13 +54,14 @@ exit codes: 0 answered or abstained, 1 the run failed, 2 something you can put r
 
 @dataclass
 class Asker:
-    """An opened, indexed document and a reader: asks any number of questions.
+    """Opened, indexed documents and a reader: asks any number of questions.
 
     Attributes:
+        documents: at least one, each with a `doc_id` of its own; facts and pages say by it whose they are.
         indexing_seconds: what opening and indexing took.
     """
 
-    document: "Document"
+    documents: "Sequence[Document]"
     retriever: "Retriever"
     reader: "Reader"
     config: "Config"
@@ -72,19 +77,28 @@ class Asker:
         from agent.state import Run
 
         text = checked_question(question)
-        run = Run(self.document, self.retriever, self.reader, self.config)
+        run = Run(self.documents, self.retriever, self.reader, self.config)
         name = f"pagetrail/{self.config.name or 'custom'}"
-        trajectory = ask(text, run, question_id=question_id or f"{self.document.doc_id}::q1", model=name)
-        document = self.document
-        notes: dict[str, Any] = {
-            "sha256": document.sha256,
-            "pages": len(document),
-            "ocred": list(document.ocred),
-            "failed": {str(page): plain(str(why), 300) for page, why in sorted(document.failed.items())},
-            "warning": plain(str(getattr(document, "warning", "")), 300),
-        }
+        trajectory = ask(text, run, question_id=question_id or f"{self.doc_id}::q1", model=name)
         timings = {**trajectory.timings, "indexing": round(self.indexing_seconds, 4)}
-        return replace(trajectory, notes=notes, timings=timings)
+        known = {document.doc_id: _known(document) for document in self.documents}
+        return replace(trajectory, documents=known, timings=timings)
+
+    @property
+    def doc_id(self) -> str:
+        """The document, of several the first."""
+        return self.documents[0].doc_id
+
+
+def _known(document: "Document") -> dict[str, Any]:
+    """What a trajectory says of a document."""
+    return {
+        "sha256": document.sha256,
+        "pages": len(document),
+        "ocred": list(document.ocred),
+        "failed": {str(page): plain(str(why), 300) for page, why in sorted(document.failed.items())},
+        "warning": plain(str(getattr(document, "warning", "")), 300),
+    }
 
 
 def checked_question(question: str) -> str:
@@ -103,51 +117,55 @@ def checked_question(question: str) -> str:
 
 @contextmanager
 def open_asker(
-    path: str | os.PathLike[str], config: "Config", *, password: str | None = None, quiet: bool = True
+    paths: Source | Sequence[Source], config: "Config", *, password: str | None = None, quiet: bool = True
 ) -> Iterator[Asker]:
-    """Opens and indexes a document, ready for questions.
+    """Opens and indexes a document, or several, ready for questions.
 
     Args:
-        path: a PDF, or a folder of page images.
+        paths: a PDF, a folder of page images or a folder of documents; or several of them.
         config: what to retrieve and read with.
-        password: of an encrypted PDF.
+        password: of PDFs that are encrypted.
         quiet: no progress bars on stderr.
 
     Raises:
-        InputError: the document cannot be opened, or the config names an encoder or reader that is not there.
+        InputError: a document cannot be opened, or the config names an encoder or reader that is not there.
     """
     from agent.readers import load_reader
-    from indexes.document import Document
+    from indexes.documents import open_documents
     from indexes.encoders import load_encoder
     from indexes.encoders.protocol import ImageEncoder
     from retrieval.hybrid import open_retriever
 
     start = time.perf_counter()
-    with Document.open(path, password=password, ocr=config.ocr, quiet=quiet) as document:
-        _ = document.labels  # read first, so that workers that read it are there for the layout too
-        document.prepare_layout()
+    named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    with open_documents(named, password=password, ocr=config.ocr, quiet=quiet) as documents:
+        for document in documents:
+            _ = document.labels  # read first, so that workers that read it are there for the layout too
+            document.prepare_layout()
         encoder = load_encoder(config.encoder, **config.encoder_settings)
-        retriever = open_retriever(document, encoder=encoder, quiet=quiet)
+        retriever = open_retriever(documents, encoder=encoder, quiet=quiet)
         # A reader compares texts with each other, for which an encoder of images was not made.
         texts = load_encoder("minilm") if isinstance(encoder, ImageEncoder) else encoder
         reader = load_reader(config, texts)
-        yield Asker(document, retriever, reader, config, time.perf_counter() - start)
+        yield Asker(documents, retriever, reader, config, time.perf_counter() - start)
 
 
 def answer(
-    path: str | os.PathLike[str],
+    path: Source,
     question: str,
     *,
+    also: Sequence[Source] = (),
     config: "str | Path | Config" = "cpu",
     password: str | None = None,
     quiet: bool = True,
     **dials: Any,
 ) -> "Trajectory":
-    """Answers a question about a document.
+    """Answers a question about a document, or about several together.
 
     Args:
-        path: a PDF, or a folder of page images.
+        path: a PDF, a folder of page images or a folder of documents.
         question: what to ask.
+        also: further documents; every page and citation says whose it is.
         config: a config's name, its path, or the config itself.
         password: of an encrypted PDF.
         quiet: no progress bars on stderr.
@@ -162,7 +180,7 @@ def answer(
     from agent.config import load_config
 
     checked_question(question)
-    with open_asker(path, load_config(config, **dials), password=password, quiet=quiet) as asker:
+    with open_asker([path, *also], load_config(config, **dials), password=password, quiet=quiet) as asker:
         return asker.ask(question)
 
 
@@ -170,11 +188,14 @@ def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = CommandParser(
         "python -m agent.answer",
-        "Answers questions about a PDF, every fact with its page, its region and its quote.",
+        "Answers questions about PDFs, every fact with its page, its region and its quote.",
         EXAMPLES,
     )
-    made.add_argument("document", help="a PDF, or a folder of page images")
+    made.add_argument("document", help="a PDF, a folder of page images or a folder of documents")
     made.add_argument("questions", nargs="+", metavar="question", help="what to ask; several share the index")
+    made.add_argument(
+        "--also", action="append", default=[], metavar="DOC", help="a further document; may be repeated"
+    )
     made.add_argument("--config", default="cpu", help="a config's name or a YAML file (default: cpu)")
     made.add_argument("--rounds", type=int, help="retrieve-read-record rounds at most")
     made.add_argument("--k", type=int, help="pages read a round")
@@ -206,15 +227,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     with (
         _folder(out),
-        open_asker(options.document, config, password=options.password, quiet=options.quiet) as asker,
+        open_asker(
+            [options.document, *options.also], config, password=options.password, quiet=options.quiet
+        ) as asker,
     ):
         runs = []
         for number, question in enumerate(options.questions, start=1):
-            run = asker.ask(question, f"{asker.document.doc_id}::q{number}")
+            run = asker.ask(question, f"{asker.doc_id}::q{number}")
             runs.append(run)
             _print(run, as_json=options.json, more=number < len(options.questions))
         if out is not None:
-            _write(runs, asker.document, out, quiet=options.quiet or options.json)
+            _write(runs, asker.documents, out, quiet=options.quiet or options.json)
     return 1 if any(run.failure is not None for run in runs) else 0
 
 
@@ -256,7 +279,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
             return
 
 
-def _write(runs: Sequence["Trajectory"], document: "Document", out: Path, *, quiet: bool) -> None:
+def _write(runs: Sequence["Trajectory"], documents: Sequence["Document"], out: Path, *, quiet: bool) -> None:
     from agent.pictures import write_pictures
     from indexes.cache import write_atomic
 
@@ -266,7 +289,7 @@ def _write(runs: Sequence["Trajectory"], document: "Document", out: Path, *, qui
     write_atomic(file, lines.encode("utf-8"))
     written = [file]
     for number, run in enumerate(runs, start=1):
-        written += write_pictures(document, run, out, "" if single else f"q{number}-")
+        written += write_pictures(documents, run, out, "" if single else f"q{number}-")
     if not quiet:
         sys.stderr.write(f"written: {', '.join(str(path) for path in written)}\n")
 

@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agent.naming import document_names
 from indexes.plain import plain
 from indexes.types import BBox
 
@@ -55,6 +56,7 @@ class Citation:
         sentence: the sentence it belongs to, without citations.
         span_start: its first character in the text; `span_end` is exclusive.
         is_normalized: whether the numbers look normalized (0 to 1.5), not pixels.
+        doc: the `doc_id` of the document that it is of, None where the text does not say.
     """
 
     page: int
@@ -64,6 +66,7 @@ class Citation:
     span_start: int = 0
     span_end: int = 0
     is_normalized: bool = True
+    doc: str | None = None
 
     @property
     def valid(self) -> bool:
@@ -73,7 +76,8 @@ class Citation:
 
     def as_json(self) -> dict[str, object]:
         """The citation as a DocScope row holds it."""
-        return {
+        doc = {} if self.doc is None else {"doc": self.doc}
+        return doc | {
             "page": self.page,
             "doc_page": self.doc_page,
             "bbox": list(self.bbox),
@@ -119,13 +123,17 @@ class ParsedText:
         }
 
 
-def parse_model_raw(text: str) -> ParsedText:
-    """Reads answer, citations and cited pages out of a cited text."""
+def parse_model_raw(text: str, documents: Sequence[str] = ()) -> ParsedText:
+    """Reads answer, citations and cited pages out of a cited text.
+
+    Args:
+        text: cited prose.
+        documents: the `doc_id`s of the documents it is about, if citations are to say whose they are.
+    """
     answer, start = _last_answer(text)
     matches = [m for m in _CITATION.finditer(text) if len(m[1]) <= _MAX_PAGE_DIGITS]
-    citations = [
-        _citation(match, sentence) for match, sentence in zip(matches, _sentences(text, matches), strict=True)
-    ]
+    told = zip(matches, _sentences(text, matches), _documents(text, matches, documents), strict=True)
+    citations = [_citation(match, sentence, doc) for match, sentence, doc in told]
     return ParsedText(
         answer=answer,
         reasoning=text if answer is None else text[:start].rstrip(),
@@ -146,7 +154,27 @@ def _last_answer(text: str) -> tuple[str | None, int]:
     return answer, start
 
 
-def _citation(match: re.Match[str], sentence: str) -> Citation:
+def _documents(text: str, matches: Sequence[re.Match[str]], documents: Sequence[str]) -> list[str | None]:
+    """Whose each citation is: of several documents the one named just before it, or before its neighbour."""
+    if len(documents) < 2:
+        return [documents[0] if documents else None for _ in matches]
+    by_name = {_mark(name): doc_id for doc_id, name in document_names(documents).items()}
+    found: list[str | None] = []
+    end = 0
+    for match in matches:
+        gap = text[end : match.start()].rstrip()
+        mark = gap[gap.rfind(_mark("").rstrip(")")) :] if gap.endswith(")") else ""
+        found.append(by_name.get(mark) if gap or not found else found[-1])
+        end = match.end()
+    return found
+
+
+def _mark(name: str) -> str:
+    """How the prose names the document of the citations that follow."""
+    return f"(document {name})"
+
+
+def _citation(match: re.Match[str], sentence: str, doc: str | None) -> Citation:
     bbox = [float(match[i]) for i in range(5, 9)]
     label = (match[2] or match[3] or match[4] or "").strip()
     return Citation(
@@ -157,6 +185,7 @@ def _citation(match: re.Match[str], sentence: str) -> Citation:
         span_start=match.start(),
         span_end=match.end(),
         is_normalized=all(-0.01 <= value <= 1.5 for value in bbox),
+        doc=doc,
     )
 
 
@@ -219,16 +248,26 @@ def _abbreviation(text: str, dot: int) -> bool:
     )
 
 
-def write_model_raw(facts: Iterable[tuple[str, Sequence[Citation]]], answer: str, lead: str = "") -> str:
+def write_model_raw(
+    facts: Iterable[tuple[str, Sequence[Citation]]],
+    answer: str,
+    lead: str = "",
+    documents: Sequence[str] = (),
+) -> str:
     """Writes cited prose: `lead` (uncited), one sentence a fact with its citations, then the answer.
 
     Nothing in the texts can act as a citation, a tag or a second sentence: `parse_model_raw` gives back the
-    same citations, `fact_sentence` of each text and `answer_text` of the answer.
+    same citations, `fact_sentence` of each text and `answer_text` of the answer. Of several `documents`, that
+    of citations is named before them: `Sales rose (document report-2023) [page=...].`
     """
+    names = document_names(documents) if len(documents) > 1 else {}
     sentences = []
     for text, citations in facts:
-        cited = " ".join(write_citation(citation) for citation in citations)
-        sentences.append(f"{fact_sentence(text) or 'This region shows it'} {cited}.")
+        cited, last = "", None
+        for citation in citations:
+            named = f" {_mark(names[citation.doc])}" if citation.doc in names and citation.doc != last else ""
+            cited, last = f"{cited}{named} {write_citation(citation)}", citation.doc
+        sentences.append(f"{fact_sentence(text) or 'This region shows it'}{cited}.")
     first = fact_sentence(lead)
     # The lead has a line of its own: a fact that begins in lower case would else run on from it.
     lines = [f"{first}." if first else "", " ".join(sentences), f"<answer> {answer_text(answer)} </answer>"]
@@ -241,10 +280,10 @@ def write_citation(citation: Citation) -> str:
     return f'[page={citation.page}, doc_page="{citation.doc_page}", bbox=[{box}]]'
 
 
-def cite(page: int, label: str | None, bbox: BBox) -> Citation:
+def cite(page: int, label: str | None, bbox: BBox, doc: str | None = None) -> Citation:
     """A citation of a region, its box rounded outward to four decimals, its label made quotable."""
     name = re.sub(r"[\"'\[\]<>]", "", plain(label or "", MAX_LABEL)).strip() or "none"
-    return Citation(page=page, doc_page=name, bbox=round_outward(bbox).as_list())
+    return Citation(page=page, doc_page=name, bbox=round_outward(bbox).as_list(), doc=doc)
 
 
 def round_outward(bbox: BBox) -> BBox:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from agent.grounding import Grounded
 from agent.matching import same_words, tokens
 from agent.types import EvidenceRegion, Fact, Support
+from indexes.types import PageRef
 
 MAX_FACTS = 400
 MAX_A_PAGE = 40
@@ -17,11 +18,11 @@ _RANK: dict[Support, int] = {"exact": 3, "visual": 2, "approximate": 1, "none": 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What recording did: the facts that are new or changed, their ids, and what was left out, and why."""
+    """What recording did: the facts that are new or changed, their ids, and what of which page was left."""
 
     facts: tuple[Fact, ...]
     ids: tuple[str, ...]
-    dropped: tuple[str, ...]
+    dropped: tuple[tuple[PageRef, str], ...]
 
 
 def record(ledger: Sequence[Fact], found: Iterable[Grounded], round_number: int) -> Recorded:
@@ -39,7 +40,8 @@ def record(ledger: Sequence[Fact], found: Iterable[Grounded], round_number: int)
             facts[twin] = _merged(facts[twin], item)
             fact = facts[twin]
         elif len(facts) >= MAX_FACTS:
-            dropped.append(f"page {item.draft.ref.page}: the ledger is full ({MAX_FACTS} facts)")
+            ref = item.draft.ref
+            dropped.append((ref, f"page {ref.page}: the ledger is full ({MAX_FACTS} facts)"))
             continue
         else:
             fact = _fact(f"f{len(facts) + 1}", item, round_number)
@@ -50,19 +52,20 @@ def record(ledger: Sequence[Fact], found: Iterable[Grounded], round_number: int)
     return Recorded(tuple(changed.values()), tuple(dict.fromkeys(ids)), tuple(dropped))
 
 
-def _best_of_each_page(found: Iterable[Grounded]) -> tuple[list[Grounded], list[str]]:
+def _best_of_each_page(found: Iterable[Grounded]) -> tuple[list[Grounded], list[tuple[PageRef, str]]]:
     """The drafts in the reader's order, without the weakest of a page that has too many."""
     items = list(found)
-    by_page: dict[int, list[int]] = {}
+    by_page: dict[PageRef, list[int]] = {}
     for i, item in enumerate(items):
-        by_page.setdefault(item.draft.ref.page, []).append(i)
+        by_page.setdefault(item.draft.ref, []).append(i)
     kept: set[int] = set()
     dropped = []
-    for page, places in by_page.items():
+    for ref, places in by_page.items():
         ranked = sorted(places, key=lambda i: -items[i].draft.score)
         kept.update(ranked[:MAX_A_PAGE])
         if len(ranked) > MAX_A_PAGE:
-            dropped.append(f"page {page}: {len(ranked) - MAX_A_PAGE} facts beyond the best {MAX_A_PAGE}")
+            beyond = len(ranked) - MAX_A_PAGE
+            dropped.append((ref, f"page {ref.page}: {beyond} facts beyond the best {MAX_A_PAGE}"))
     return [item for i, item in enumerate(items) if i in kept], dropped
 
 

@@ -4,14 +4,15 @@ Calls of a reader, a retriever or a document may fail: the failure becomes a `St
 with what it has.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from agent.grounding import Dropped, Grounded, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
+from agent.naming import page_name
 from agent.replies import guarded, sound_costs, sound_decision, sound_pages, sound_plan, sound_reading
-from agent.state import Run, State, Timer, spent
+from agent.state import Labels, Run, State, Timer, spent
 from agent.trajectory import RoundRecord, StepError, StopReason
 from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask, Usage
 from agent.verify import abstention, checked, objection
@@ -27,7 +28,7 @@ def plan(state: State, run: Run) -> State:
     timer, errors, question = Timer(run.clock), list[StepError](), state["question"]
     made = Plan("span", (question,), (question,))
     with guarded("plan", errors):
-        made = sound_plan(run.reader.plan(question, run.document.outline), question)
+        made = sound_plan(run.reader.plan(question, run.outline), question)
     update: State = {"strategy": made, "queries": made.queries, "errors": errors}
     return update | {"seconds": {"plan": timer()}, "usage": made.usage}
 
@@ -35,38 +36,30 @@ def plan(state: State, run: Run) -> State:
 def retrieve(state: State, run: Run) -> State:
     """Ranks the unread pages for the round's queries; the pages a reader asked for come first."""
     timer, errors = Timer(run.clock), list[StepError]()
-    seen = {PageRef(run.document.doc_id, page) for page in state.get("seen", ())}
+    seen = set(state.get("seen", ()))
     rankings = []
     for query in state["queries"]:
         with guarded("retrieve", errors):
             found = run.retriever.retrieve(query, max(run.config.k, LISTED), seen)
-            pages = sound_pages(found, run.document.doc_id, len(run.document))
+            pages = sound_pages(found, run.sizes)
             rankings.append([page for page in pages if page.ref not in seen])
-    wanted = [page for page in state.get("wanted", ()) if PageRef(run.document.doc_id, page) not in seen]
+    wanted = [ref for ref in state.get("wanted", ()) if ref not in seen]
     record = RoundRecord(
         number=len(state.get("rounds", ())) + 1,
         queries=state["queries"],
-        retrieved=fuse(wanted, rankings, run.document.doc_id),
+        retrieved=fuse(wanted, rankings),
         errors=tuple(errors),
         seconds=timer(),
     )
     return {"rounds": [record], "asked": list(state["queries"]), "seconds": {"retrieve": record.seconds}}
 
 
-def _readable(ref: PageRef, run: Run) -> bool:
-    return ref.doc_id == run.document.doc_id and ref.page <= len(run.document)
-
-
-def fuse(
-    wanted: Sequence[int], rankings: Sequence[Sequence[RetrievedPage]], doc_id: str
-) -> tuple[RetrievedPage, ...]:
+def fuse(wanted: Sequence[PageRef], rankings: Sequence[Sequence[RetrievedPage]]) -> tuple[RetrievedPage, ...]:
     """One ranking out of several: wanted pages, then the first of every query, the second, and so on.
 
     A page keeps the score of the ranking that named it first; ranks count anew from 1.
     """
-    pages = [
-        RetrievedPage(PageRef(doc_id, page), 0.0, 1, matched=("wanted by the reader",)) for page in wanted
-    ]
+    pages = [RetrievedPage(ref, 0.0, 1, matched=("wanted by the reader",)) for ref in wanted]
     deepest = max(map(len, rankings), default=0)
     pages += [ranking[i] for i in range(deepest) for ranking in rankings if i < len(ranking)]
     first: dict[PageRef, RetrievedPage] = {}
@@ -86,21 +79,22 @@ def read(state: State, run: Run) -> State:
     timer, record = Timer(run.clock), state["rounds"][-1]
     room = max(0, run.config.max_pages - len(state.get("seen", ())))
     late = record.number > 1 and spent(state) >= run.config.max_seconds
-    numbers = [] if late else [page.ref.page for page in record.retrieved[: min(run.config.k, room)]]
+    refs = [] if late else [page.ref for page in record.retrieved[: min(run.config.k, room)]]
     errors = list(record.errors)
-    pages: dict[int, Page] = {}
+    pages: dict[PageRef, Page] = {}
     with guarded("read", errors):
-        pages = run.layout(numbers)
-    for number in numbers:
-        why = "could not be opened" if number not in pages else _unread(pages[number], run)
+        pages = run.layout(refs)
+    for ref in refs:
+        why = "could not be opened" if ref not in pages else _unread(pages[ref], run)
         if why is not None:
-            errors.append(StepError("read", "MissingPage", f"page {number} {why}"))
-            pages.pop(number, None)
-    readings = _readings(state, run, [pages[n] for n in numbers if n in pages], errors)
+            name = page_name(ref, several=run.several)
+            errors.append(StepError("read", "MissingPage", f"{name} {why}"))
+            pages.pop(ref, None)
+    readings = _readings(state, run, [pages[ref] for ref in refs if ref in pages], errors)
     missing = _still_missing(readings, state)
     record = replace(
         record,
-        read=tuple(numbers),
+        read=tuple(refs),
         errors=tuple(errors),
         missing=missing,
         notes=(*record.notes, *(note for reading in readings for note in reading.notes)),
@@ -109,11 +103,11 @@ def read(state: State, run: Run) -> State:
     )
     return {
         "rounds": [record],
-        "seen": numbers,
-        "labels": {number: pages[number].label for number in numbers if number in pages},
+        "seen": refs,
+        "labels": _labels(pages.values()),
         "drafts": tuple(draft for reading in readings for draft in reading.drafts),
         "missing": missing,
-        "wanted": _wanted(readings, run, {*state.get("seen", ()), *numbers}),
+        "wanted": _wanted(readings, run, {*state.get("seen", ()), *refs}),
         "seconds": {"read": timer()},
         "usage": sum((reading.usage for reading in readings), Usage()),
     }
@@ -121,8 +115,15 @@ def read(state: State, run: Run) -> State:
 
 def _unread(page: Page, run: Run) -> str | None:
     """Why a page that opens holds nothing to read, as the document says it; None where nothing went wrong."""
-    why = run.document.failed.get(page.ref.page)
+    why = run.failed(page.ref)
     return None if why is None or len(page.words) else f"could not be read: {plain(why, 200)}"
+
+
+def _labels(pages: Iterable[Page]) -> Labels:
+    labels: Labels = {}
+    for page in pages:
+        labels.setdefault(page.ref.doc_id, {})[page.ref.page] = page.label
+    return labels
 
 
 def _readings(state: State, run: Run, pages: Sequence[Page], errors: list[StepError]) -> list[Reading]:
@@ -133,7 +134,7 @@ def _readings(state: State, run: Run, pages: Sequence[Page], errors: list[StepEr
         return [sound_reading(run.reader.read(_task(state, run, pages)), parts)]
     readings = []
     for page in pages if len(pages) > 1 else ():
-        with guarded(f"read page {page.ref.page}", errors):
+        with guarded(f"read {page_name(page.ref, several=run.several)}", errors):
             readings.append(sound_reading(run.reader.read(_task(state, run, [page])), parts))
     return readings
 
@@ -146,7 +147,7 @@ def _task(state: State, run: Run, pages: Sequence[Page]) -> ReadTask:
         pages=pages,
         retrieved=[page for page in state["rounds"][-1].retrieved if page.ref in refs],
         facts=state.get("facts", []),
-        outline=run.document.outline,
+        outline=run.outline,
         images=run.images,
     )
 
@@ -159,40 +160,48 @@ def _still_missing(readings: Sequence[Reading], state: State) -> tuple[int, ...]
     return tuple(sorted(common))
 
 
-def _wanted(readings: Sequence[Reading], run: Run, seen: set[int]) -> tuple[int, ...]:
-    refs = [ref for reading in readings for ref in reading.wanted if _readable(ref, run)]
-    return tuple(dict.fromkeys(ref.page for ref in refs if ref.page not in seen))[: run.config.k]
+def _wanted(readings: Sequence[Reading], run: Run, seen: set[PageRef]) -> tuple[PageRef, ...]:
+    refs = [ref for reading in readings for ref in reading.wanted if run.holds(ref)]
+    return tuple(dict.fromkeys(ref for ref in refs if ref not in seen))[: run.config.k]
 
 
 def record(state: State, run: Run) -> State:
     """Grounds the round's drafts and enters them in the ledger; what stands nowhere is dropped, and said."""
     timer, latest = Timer(run.clock), state["rounds"][-1]
-    pages = {n: PageText(page) for n, page in run.layout(latest.read).items()} if state["drafts"] else {}
+    pages = {ref: PageText(page) for ref, page in run.layout(latest.read).items()} if state["drafts"] else {}
     grounded: list[Grounded] = []
     notes: list[str] = []
     for draft in state["drafts"]:
         outcome = _grounded(draft, pages, run)
         if isinstance(outcome, Dropped):
-            notes.append(outcome.reason)
+            notes.append(_of(draft.ref, outcome.reason, run))
         else:
             grounded.append(outcome)
-            notes += [f"page {draft.ref.page}: {note}" for note in outcome.notes]
+            notes += [f"{page_name(draft.ref, several=run.several)}: {note}" for note in outcome.notes]
     done = record_facts(state.get("facts", []), grounded, latest.number)
     updated = replace(
         latest,
         facts=done.ids,
-        dropped=tuple(plain(note, 200) for note in [*notes, *done.dropped]),
+        dropped=tuple(plain(n, 200) for n in [*notes, *(_of(*left, run) for left in done.dropped)]),
         seconds=latest.seconds + timer(),
     )
     return {"rounds": [updated], "facts": list(done.facts), "drafts": (), "seconds": {"record": timer()}}
 
 
-def _grounded(draft: FactDraft, pages: Mapping[int, PageText], run: Run) -> Grounded | Dropped:
-    if not _readable(draft.ref, run):
-        return Dropped(draft, f"page {draft.ref.page}: the document has {len(run.document)} pages")
-    if draft.ref.page not in pages:
+def _of(ref: PageRef, reason: str, run: Run) -> str:
+    """A reason that begins with its page, of several documents with the page's document."""
+    return reason.replace(page_name(ref), page_name(ref, several=True), 1) if run.several else reason
+
+
+def _grounded(draft: FactDraft, pages: Mapping[PageRef, PageText], run: Run) -> Grounded | Dropped:
+    size = run.sizes.get(draft.ref.doc_id)
+    if size is None:
+        return Dropped(draft, f"page {draft.ref.page}: no document of the run")
+    if draft.ref.page > size:
+        return Dropped(draft, f"page {draft.ref.page}: the document has {size} pages")
+    if draft.ref not in pages:
         return Dropped(draft, f"page {draft.ref.page}: it was not read in this round")
-    return ground(draft, pages[draft.ref.page])
+    return ground(draft, pages[draft.ref])
 
 
 def decide(state: State, run: Run) -> State:
@@ -207,6 +216,7 @@ def decide(state: State, run: Run) -> State:
         queries=state.get("asked", []),
         rounds_left=max(0, left[0]),
         pages_left=max(0, left[1]),
+        round=latest.number,
     )
     decision = Decision("answer", "the reader could not decide")
     with guarded("decide", errors):
@@ -243,7 +253,7 @@ def _stop(state: State, run: Run, decision: Decision, *, failed: bool) -> StopRe
         return "pages"
     if spent(state) >= config.max_seconds:
         return "seconds"
-    if len(state.get("seen", ())) >= len(run.document):
+    if len(state.get("seen", ())) >= sum(run.sizes.values()):
         return "nothing_left"
     new = set(decision.queries) - set(state.get("asked", ()))
     return None if latest.read or new else "nothing_left"

@@ -1,13 +1,16 @@
 """Pictures of an answer: each cited page with its numbered boxes, and one PDF of them with notes."""
 
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agent.naming import document_names
 from agent.trajectory import Trajectory
 from indexes.cache import write_atomic
 from indexes.plain import plain
-from indexes.types import BBox
+from indexes.types import BBox, PageRef
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -27,15 +30,16 @@ class Mark:
     note: str
 
 
-def marks_by_page(trajectory: Trajectory) -> dict[int, list[Mark]]:
-    """The regions of the facts that the answer shows, by physical page, numbered by fact."""
-    marks: dict[int, list[Mark]] = {}
+def marks_by_page(trajectory: Trajectory) -> dict[PageRef, list[Mark]]:
+    """The regions of the facts that the answer shows, by page, numbered by fact; documents in their order."""
+    marks: dict[PageRef, list[Mark]] = {}
     for fact in trajectory.shown:
         for region in fact.regions:
             lines = (f"{fact.id}: {fact.text}", f"Quote: {fact.quote}", f"Support: {fact.support}")
             note = "\n".join(plain(line, 2000) for line in lines)
-            marks.setdefault(region.ref.page, []).append(Mark(fact.id.removeprefix("f"), region.bbox, note))
-    return dict(sorted(marks.items()))
+            marks.setdefault(region.ref, []).append(Mark(fact.id.removeprefix("f"), region.bbox, note))
+    order = list(trajectory.documents)
+    return dict(sorted(marks.items(), key=lambda item: (order.index(item[0].doc_id), item[0].page)))
 
 
 def draw_marks(image: "Image", marks: list[Mark]) -> "Image":
@@ -60,44 +64,59 @@ def draw_marks(image: "Image", marks: list[Mark]) -> "Image":
     return picture
 
 
-def write_pictures(document: "Document", trajectory: Trajectory, folder: Path, stem: str = "") -> list[Path]:
+def write_pictures(
+    documents: "Sequence[Document]", trajectory: Trajectory, folder: Path, stem: str = ""
+) -> list[Path]:
     """Writes `page-0014.png` for each cited page and `answer.pdf`, a marked copy of those pages.
 
+    Of several documents each has its own: `report-page-0014.png`, `report-answer.pdf`.
+
     Args:
-        document: the document, open.
-        trajectory: the run on it.
+        documents: the run's documents, open.
+        trajectory: the run on them.
         folder: where to write; it exists.
         stem: put before the names, to tell the answers of one folder apart.
 
     Returns:
         The files written. A page that cannot be rendered has no picture.
     """
-    import io
-
+    names = document_names(trajectory.documents)
     marks = marks_by_page(trajectory)
     written = []
-    for page, boxes in marks.items():
+    for document in documents:
+        own = {ref: boxes for ref, boxes in marks.items() if ref.doc_id == document.doc_id}
+        before = f"{stem}{names[document.doc_id]}-" if trajectory.several else stem
+        written += _write_pages(document, trajectory, own, f"{folder}{os.sep}{before}")
+    return written
+
+
+def _write_pages(
+    document: "Document", trajectory: Trajectory, marks: Mapping[PageRef, list[Mark]], where: str
+) -> list[Path]:
+    """The pictures and the marked copy of one document; `where` is put before their names."""
+    import io
+
+    written = []
+    for ref, boxes in marks.items():
         try:
-            image = document.render(page, float(trajectory.config.get("dpi", DPI)))
+            image = document.render(ref.page, float(trajectory.config.get("dpi", DPI)))
         except ValueError:  # the page is reported in `document.failed`
             continue
         out = io.BytesIO()
         draw_marks(image, boxes).save(out, format="PNG")
-        written.append(folder / f"{stem}page-{page:04d}.png")
+        written.append(Path(f"{where}page-{ref.page:04d}.png"))
         write_atomic(written[-1], out.getvalue())
     if marks:
-        written.append(folder / f"{stem}answer.pdf")
-        write_atomic(
-            written[-1],
-            document.marked_copy([_page(trajectory, page, boxes) for page, boxes in marks.items()]),
-        )
+        written.append(Path(f"{where}answer.pdf"))
+        pages = [_page(trajectory, ref, boxes) for ref, boxes in marks.items()]
+        write_atomic(written[-1], document.marked_copy(pages))
     return written
 
 
-def _page(trajectory: Trajectory, page: int, marks: list[Mark]) -> dict[str, Any]:
-    label = trajectory.labels.get(page)
+def _page(trajectory: Trajectory, ref: PageRef, marks: list[Mark]) -> dict[str, Any]:
+    label = trajectory.labels.get(ref)
     return {
-        "page": page,
-        "title": plain(f"p. {page} (label {label})" if label else f"p. {page}"),
+        "page": ref.page,
+        "title": plain(f"p. {ref.page} (label {label})" if label else f"p. {ref.page}"),
         "boxes": [{"bbox": mark.bbox.as_list(), "number": mark.number, "note": mark.note} for mark in marks],
     }

@@ -44,7 +44,7 @@ class RoundRecord:
     number: int
     queries: tuple[str, ...] = ()
     retrieved: tuple[RetrievedPage, ...] = ()
-    read: tuple[int, ...] = ()
+    read: tuple[PageRef, ...] = ()
     facts: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
     missing: tuple[int, ...] = ()
@@ -71,6 +71,16 @@ def read_usage(data: Mapping[str, Any]) -> Usage:
     return Usage(data["prompt_tokens"], data["completion_tokens"], data["calls"], data["cost"])
 
 
+def ref_json(ref: PageRef) -> dict[str, str | int]:
+    """A page as JSON values: its document and its number in it."""
+    return {"doc": ref.doc_id, "page": ref.page}
+
+
+def read_ref(data: Mapping[str, Any]) -> PageRef:
+    """A page from JSON values that hold it."""
+    return PageRef(data["doc"], data["page"])
+
+
 def error_json(error: StepError) -> dict[str, str]:
     """An error as JSON values."""
     return {"step": error.step, "type": error.kind, "message": error.message}
@@ -84,7 +94,7 @@ def round_json(record: RoundRecord) -> dict[str, Any]:
         "queries": list(record.queries),
         "retrieved": [
             {
-                "page": page.ref.page,
+                **ref_json(page.ref),
                 "rank": page.rank,
                 "score": page.score,
                 "matched": list(page.matched),
@@ -92,7 +102,7 @@ def round_json(record: RoundRecord) -> dict[str, Any]:
             }
             for page in record.retrieved
         ],
-        "read": list(record.read),
+        "read": [ref_json(ref) for ref in record.read],
         "facts": list(record.facts),
         "dropped": list(record.dropped),
         "missing": list(record.missing),
@@ -105,15 +115,14 @@ def round_json(record: RoundRecord) -> dict[str, Any]:
     }
 
 
-def fact_json(fact: Fact, labels: Mapping[int, str | None]) -> dict[str, Any]:
+def fact_json(fact: Fact, labels: Mapping[PageRef, str | None]) -> dict[str, Any]:
     """A fact as JSON values, its regions with their printed labels."""
     return {
         "id": fact.id,
         "text": fact.text,
         "quote": fact.quote,
         "regions": [
-            {"page": r.ref.page, "label": labels.get(r.ref.page), "bbox": r.bbox.as_list()}
-            for r in fact.regions
+            {**ref_json(r.ref), "label": labels.get(r.ref), "bbox": r.bbox.as_list()} for r in fact.regions
         ],
         "support": fact.support,
         "round": fact.round,
@@ -127,7 +136,7 @@ def read_errors(errors: Sequence[Mapping[str, str]]) -> tuple[StepError, ...]:
     return tuple(StepError(error["step"], error["type"], error["message"]) for error in errors)
 
 
-def read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
+def read_round(data: Mapping[str, Any]) -> RoundRecord:
     """A round from its JSON values."""
     decision = data["decision"]
     return RoundRecord(
@@ -135,7 +144,7 @@ def read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
         queries=tuple(data["queries"]),
         retrieved=tuple(
             RetrievedPage(
-                PageRef(doc_id, page["page"]),
+                read_ref(page),
                 page["score"],
                 page["rank"],
                 tuple(BBox(*box) for box in page["regions"]),
@@ -143,7 +152,7 @@ def read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
             )
             for page in data["retrieved"]
         ),
-        read=tuple(data["read"]),
+        read=tuple(read_ref(page) for page in data["read"]),
         facts=tuple(data["facts"]),
         dropped=tuple(data["dropped"]),
         missing=tuple(data["missing"]),
@@ -155,13 +164,13 @@ def read_round(data: Mapping[str, Any], doc_id: str) -> RoundRecord:
     )
 
 
-def read_fact(data: Mapping[str, Any], doc_id: str) -> Fact:
+def read_fact(data: Mapping[str, Any]) -> Fact:
     """A fact from its JSON values."""
     return Fact(
         id=data["id"],
         text=data["text"],
         quote=data["quote"],
-        regions=tuple(EvidenceRegion(PageRef(doc_id, r["page"]), BBox(*r["bbox"])) for r in data["regions"]),
+        regions=tuple(EvidenceRegion(read_ref(r), BBox(*r["bbox"])) for r in data["regions"]),
         support=data["support"],
         round=data["round"],
         score=data["score"],

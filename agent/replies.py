@@ -6,7 +6,7 @@ A reader may be a model, and a model makes mistakes: a reply that cannot be used
 
 import math
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import get_args
@@ -61,6 +61,7 @@ def sound_plan(plan: Plan, question: str) -> Plan:
         sound_queries(plan.queries) or (question,),
         sound_usage(plan.usage),
         sound_notes(plan.notes),
+        bool(plan.sweep),
     )
 
 
@@ -139,21 +140,30 @@ def _sound_draft(draft: FactDraft, parts: int) -> FactDraft:
         part=part if 0 <= part < parts else 0,
         words=tuple((operator.index(start), operator.index(end)) for start, end in draft.words),
         blocks=tuple(map(operator.index, draft.blocks)),
+        cells=tuple(
+            (operator.index(block), operator.index(row), operator.index(column))
+            for block, row, column in draft.cells
+        ),
     )
 
 
-def sound_pages(pages: Iterable[RetrievedPage], doc_id: str, n_pages: int) -> list[RetrievedPage]:
-    """Retrieved pages that the document has, with plain numbers, ready to be written as JSON."""
+def sound_pages(pages: Iterable[RetrievedPage], sizes: Mapping[str, int]) -> list[RetrievedPage]:
+    """Retrieved pages that the documents have, with plain numbers, ready to be written as JSON.
+
+    Args:
+        pages: what a retriever gave back.
+        sizes: how many pages each document has.
+    """
     out = []
     for page in pages:
-        if page.ref.doc_id != doc_id or page.ref.page > n_pages:
+        if page.ref.page > sizes.get(page.ref.doc_id, 0):
             continue
         score = float(page.score)
         boxes = tuple(BBox(*(round(float(v), 5) for v in box.as_list())) for box in page.regions)
         out.append(
             replace(
                 page,
-                ref=PageRef(doc_id, int(page.ref.page)),
+                ref=PageRef(page.ref.doc_id, int(page.ref.page)),
                 score=round(score, 6) if math.isfinite(score) else 0.0,
                 rank=int(page.rank),
                 regions=boxes,

@@ -1,11 +1,14 @@
 """An answer as a person reads it: the answer, its evidence, what else was found, what it cost."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
+from agent.naming import MAX_NAME, ref_spans, spans
 from agent.trajectory import Trajectory
 from agent.types import Fact, Usage
 from indexes.plain import plain
+from indexes.types import PageRef
 
 MAX_OTHER = 8
 _AMOUNT = re.compile(
@@ -76,7 +79,7 @@ def _facts(title: str, facts: Sequence[Fact], trajectory: Trajectory, more: int 
     lines = [title]
     for fact in facts:
         for number, region in enumerate(fact.regions):
-            page = place(region.ref.page, trajectory.labels.get(region.ref.page))
+            page = place(region.ref, trajectory.labels.get(region.ref), several=trajectory.several)
             box = ", ".join(f"{value:.3f}" for value in region.bbox.as_list())
             name = fact.id if number == 0 else ""
             support = f"  {fact.support}" if number == 0 else ""
@@ -96,31 +99,42 @@ def _said(text: str, quote: str) -> list[str]:
     return [plain(text, MAX_TEXT), f'"{plain(quote, MAX_TEXT)}"']
 
 
-def place(page: int, label: str | None) -> str:
-    """A page as people find it: `p. 14 (label 12)`, or `p. 14` where nothing is printed on it."""
+def place(ref: PageRef, label: str | None, *, several: bool = False) -> str:
+    """A page as people find it: `p. 14 (label 12)`, or `p. 14` where nothing is printed on it.
+
+    Of several documents it says which: `report, p. 14 (label 12)`.
+    """
     name = plain(label or "", 40)
-    return f"p. {page} (label {name})" if name else f"p. {page}"
+    page = f"p. {ref.page} (label {name})" if name else f"p. {ref.page}"
+    return f"{plain(ref.doc_id, MAX_NAME)}, {page}" if several else page
 
 
 def _cost(trajectory: Trajectory) -> str:
     read, timings = trajectory.pages_read, trajectory.timings
-    rounds = len(trajectory.rounds)
-    pages = f"{len(read)} {_plural(len(read), 'page')} read" + (f" ({spans(read)})" if read else "")
+    rounds, where = len(trajectory.rounds), ref_spans(read, several=trajectory.several)
+    pages = f"{len(read)} {_plural(len(read), 'page')} read" + (f" ({where})" if read else "")
     line = f"{rounds} {_plural(rounds, 'round')}, {pages}, {timings.get('total', 0.0):.1f} s"
     if "indexing" in timings:
         line += f" after {timings['indexing']:.1f} s of opening and indexing"
     lines = ["Cost", f"  {line}", f"  stopped: {trajectory.stop} ({_WHY[trajectory.stop]})"]
     lines += [f"  model: {spending(trajectory.usage)}"] if trajectory.usage.calls else []
-    notes = trajectory.notes
-    if notes.get("ocred"):
-        lines.append(f"  read by OCR: {_plural(len(notes['ocred']), 'page')} {spans(notes['ocred'])}")
-    for page, why in notes.get("failed", {}).items():
-        lines.append(f"  page {page} failed and was skipped: {plain(str(why), 200)}")
-    if notes.get("warning"):
-        lines.append(f"  the file: {plain(str(notes['warning']), 200)}")
+    for doc_id, known in trajectory.documents.items():
+        lines += _document(known, f" of {plain(doc_id, MAX_NAME)}" if trajectory.several else "")
     errors = [*trajectory.errors, *(error for record in trajectory.rounds for error in record.errors)]
     lines += [f"  error in {error.step}: {error.kind}: {error.message}" for error in errors]
     return "\n".join(lines)
+
+
+def _document(known: Mapping[str, Any], whose: str) -> list[str]:
+    """What was special about reading a document."""
+    lines = []
+    if known.get("ocred"):
+        lines.append(f"  read by OCR: {_plural(len(known['ocred']), 'page')} {spans(known['ocred'])}{whose}")
+    for page, why in known.get("failed", {}).items():
+        lines.append(f"  page {page}{whose} failed and was skipped: {plain(str(why), 200)}")
+    if known.get("warning"):
+        lines.append(f"  the file{whose}: {plain(str(known['warning']), 200)}")
+    return lines
 
 
 def spending(usage: Usage) -> str:
@@ -132,14 +146,3 @@ def spending(usage: Usage) -> str:
 
 def _plural(count: int, noun: str) -> str:
     return noun if count == 1 else f"{noun}s"
-
-
-def spans(pages: Iterable[int]) -> str:
-    """Pages in few words: `3-5, 9`."""
-    runs: list[list[int]] = []
-    for page in sorted(set(pages)):
-        if runs and page == runs[-1][1] + 1:
-            runs[-1][1] = page
-        else:
-            runs.append([page, page])
-    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Protocol, TypedDict
 
 from agent.config import Config
@@ -24,6 +24,10 @@ from retrieval.types import RetrievedPage, Retriever
 
 if TYPE_CHECKING:
     from PIL.Image import Image
+
+
+Labels = dict[str, dict[int, str | None]]
+"""Printed page labels by document and page: keys that a checkpointer can store."""
 
 
 class PageSource(Protocol):
@@ -52,25 +56,62 @@ class PageSource(Protocol):
 class Run:
     """What the nodes of one run share beside the state: nothing here needs to survive a restart."""
 
-    document: PageSource
+    documents: Sequence[PageSource]
     retriever: Retriever
     reader: Reader
     config: Config
     clock: Callable[[], float] = time.perf_counter
-    pages: dict[int, Page] = field(default_factory=dict)
+    pages: dict[PageRef, Page] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._by_id = {document.doc_id: document for document in self.documents}
+        if not self._by_id or len(self._by_id) < len(self.documents):
+            ids = [document.doc_id for document in self.documents]
+            raise ValueError(f"documents {ids}: expected at least one, each with an id of its own")
+
+    @property
+    def several(self) -> bool:
+        """Whether pages must say whose they are."""
+        return len(self.documents) > 1
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How many pages each document has."""
+        return {doc_id: len(document) for doc_id, document in self._by_id.items()}
 
     @property
     def images(self) -> PageImages:
         """Pictures of the pages."""
-        return DocumentImages({self.document.doc_id: self.document})
+        return DocumentImages(self._by_id)
 
-    def layout(self, numbers: Sequence[int]) -> dict[int, Page]:
+    @property
+    def outline(self) -> tuple[OutlineEntry, ...]:
+        """The outline; of several documents their outlines, each under an entry with the document's id."""
+        if not self.several:
+            return self.documents[0].outline
+        entries: list[OutlineEntry] = []
+        for document in self.documents:
+            entries.append(OutlineEntry(1, document.doc_id, 1))
+            entries += [replace(entry, level=entry.level + 1) for entry in document.outline]
+        return tuple(entries)
+
+    def holds(self, ref: PageRef) -> bool:
+        """Whether there is such a page."""
+        return ref.doc_id in self._by_id and ref.page <= len(self._by_id[ref.doc_id])
+
+    def failed(self, ref: PageRef) -> str | None:
+        """What went wrong with a page; None where nothing did."""
+        return self._by_id[ref.doc_id].failed.get(ref.page)
+
+    def layout(self, refs: Sequence[PageRef]) -> dict[PageRef, Page]:
         """Pages with their layout; those of the round are kept for recording."""
-        missing = [n for n in numbers if n not in self.pages]
+        missing = [ref for ref in refs if ref not in self.pages]
         if missing:
-            self.pages = {n: page for n, page in self.pages.items() if n in numbers}
-            self.pages.update(self.document.layout(missing))
-        return {n: self.pages[n] for n in numbers if n in self.pages}
+            self.pages = {ref: page for ref, page in self.pages.items() if ref in refs}
+        for doc_id in dict.fromkeys(ref.doc_id for ref in missing):
+            found = self._by_id[doc_id].layout([ref.page for ref in missing if ref.doc_id == doc_id])
+            self.pages.update({PageRef(doc_id, number): page for number, page in found.items()})
+        return {ref: self.pages[ref] for ref in refs if ref in self.pages}
 
 
 def merge_rounds(old: Sequence[RoundRecord], new: Sequence[RoundRecord]) -> list[RoundRecord]:
@@ -84,14 +125,14 @@ def merge_facts(old: Sequence[Fact], new: Sequence[Fact]) -> list[Fact]:
     return list({fact.id: fact for fact in [*old, *new]}.values())
 
 
-def add_pages(old: Sequence[int], new: Sequence[int]) -> list[int]:
+def add_pages(old: Sequence[PageRef], new: Sequence[PageRef]) -> list[PageRef]:
     """Reducer: pages in the order they were first seen."""
     return list(dict.fromkeys([*old, *new]))
 
 
-def merge_labels(old: Mapping[int, str | None], new: Mapping[int, str | None]) -> dict[int, str | None]:
-    """Reducer: printed page labels by page."""
-    return {**old, **new}
+def merge_labels(old: Labels, new: Labels) -> Labels:
+    """Reducer: printed page labels by document and page."""
+    return {doc_id: {**old.get(doc_id, {}), **new.get(doc_id, {})} for doc_id in {**old, **new}}
 
 
 def add_errors(old: Sequence[StepError], new: Sequence[StepError]) -> list[StepError]:
@@ -140,11 +181,11 @@ class State(TypedDict, total=False):
     strategy: Plan
     queries: tuple[str, ...]
     asked: Annotated[list[str], add_queries]
-    wanted: tuple[int, ...]
+    wanted: tuple[PageRef, ...]
     rounds: Annotated[list[RoundRecord], merge_rounds]
     facts: Annotated[list[Fact], merge_facts]
-    seen: Annotated[list[int], add_pages]
-    labels: Annotated[dict[int, str | None], merge_labels]
+    seen: Annotated[list[PageRef], add_pages]
+    labels: Annotated[Labels, merge_labels]
     drafts: tuple[FactDraft, ...]
     missing: tuple[int, ...]
     reply: DraftAnswer

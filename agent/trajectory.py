@@ -19,12 +19,15 @@ from agent.records import (
     fact_json,
     read_errors,
     read_fact,
+    read_ref,
     read_round,
     read_usage,
+    ref_json,
     round_json,
     usage_json,
 )
 from agent.types import DraftAnswer, EvidenceRegion, Fact, Plan, Usage
+from indexes.types import PageRef
 
 __all__ = [
     "Citation",
@@ -47,6 +50,8 @@ class Trajectory:
     """A question's whole run.
 
     Attributes:
+        documents: by `doc_id`, in the order given, what is known of each: sha256, pages, pages that were
+            OCRed (`ocred`) or failed (`failed`), what was wrong with the file (`warning`).
         reply: the verified answer with the ids of the facts it rests on.
         stop: why the run ended.
         failure: why there is no answer at all, None for a run that has one (an abstention is an answer).
@@ -56,12 +61,11 @@ class Trajectory:
         prompts: of a reader that works by prompts, their hashes by role.
         timings: seconds by step, and `total`.
         usage: what all calls of a model cost.
-        notes: what else the run should say (pages OCRed, pages that failed, seconds of indexing).
     """
 
     question_id: str
     question: str
-    doc_id: str
+    documents: Mapping[str, Mapping[str, Any]]
     model: str
     plan: Plan
     rounds: tuple[RoundRecord, ...]
@@ -70,7 +74,7 @@ class Trajectory:
     stop: StopReason
     failure: str | None = None
     errors: tuple[StepError, ...] = ()
-    labels: Mapping[int, str | None] = field(default_factory=dict)
+    labels: Mapping[PageRef, str | None] = field(default_factory=dict)
     revised: str | None = None
     config: Mapping[str, Any] = field(default_factory=dict)
     config_digest: str = ""
@@ -78,7 +82,16 @@ class Trajectory:
     prompts: Mapping[str, str] = field(default_factory=dict)
     timings: Mapping[str, float] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
-    notes: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def doc_id(self) -> str:
+        """The document, of several the first."""
+        return next(iter(self.documents))
+
+    @property
+    def several(self) -> bool:
+        """Whether pages must say whose they are."""
+        return len(self.documents) > 1
 
     @property
     def answer(self) -> str:
@@ -103,17 +116,21 @@ class Trajectory:
         return self.other[:NEAREST] if self.reply.abstains else _distinct(self.cited)
 
     @property
-    def pages_read(self) -> tuple[int, ...]:
+    def pages_read(self) -> tuple[PageRef, ...]:
         """The pages read, in the order of reading."""
         return tuple(page for record in self.rounds for page in record.read)
 
     def model_raw(self) -> str:
         """The cited prose that a DocScope scorer reads."""
         facts = [
-            (fact.text, [cite(r.ref.page, self.labels.get(r.ref.page), r.bbox) for r in fact.regions])
+            (
+                fact.text,
+                [cite(r.ref.page, self.labels.get(r.ref), r.bbox, r.ref.doc_id) for r in fact.regions],
+            )
             for fact in self.shown
         ]
-        return write_model_raw(facts, self.reply.text, self.reply.reason if self.reply.abstains else "")
+        lead = self.reply.reason if self.reply.abstains else ""
+        return write_model_raw(facts, self.reply.text, lead, tuple(self.documents))
 
     def row(self) -> dict[str, Any]:
         """The DocScope row, with the trajectory under `trajectory`."""
@@ -123,7 +140,7 @@ class Trajectory:
             row |= {
                 "model_raw": raw,
                 "thinking": self.thinking(),
-                "parsed": parse_model_raw(raw).as_json(),
+                "parsed": parse_model_raw(raw, tuple(self.documents)).as_json(),
                 "infer_usage": {
                     "prompt_tokens": self.usage.prompt_tokens,
                     "completion_tokens": self.usage.completion_tokens,
@@ -144,7 +161,8 @@ class Trajectory:
         """The run in words, a line a round."""
         lines = []
         for record in self.rounds:
-            pages = ", ".join(map(str, record.read)) or "none"
+            named = (f"{ref.doc_id} {ref.page}" if self.several else str(ref.page) for ref in record.read)
+            pages = ", ".join(named) or "none"
             reason = record.decision.reason if record.decision else ""
             queries = "; ".join(record.queries)
             lines.append(
@@ -159,7 +177,7 @@ class Trajectory:
         return {
             "format": FORMAT,
             "question": self.question,
-            "doc_id": self.doc_id,
+            "documents": [{"doc": doc_id, **known} for doc_id, known in self.documents.items()],
             "plan": {
                 "answer_type": self.plan.answer_type,
                 "parts": list(self.plan.parts),
@@ -182,14 +200,13 @@ class Trajectory:
             "stop_reason": self.stop,
             "failure": self.failure,
             "errors": [error_json(error) for error in self.errors],
-            "labels": {str(page): label for page, label in sorted(self.labels.items())},
+            "labels": [{**ref_json(ref), "label": label} for ref, label in sorted(self.labels.items())],
             "config": dict(self.config),
             "config_digest": self.config_digest,
             "versions": dict(self.versions),
             "prompts": dict(self.prompts),
             "timings": dict(self.timings),
             "usage": usage_json(self.usage),
-            "notes": dict(self.notes),
         }
 
     @classmethod
@@ -229,29 +246,31 @@ def _from_json(data: Mapping[str, Any], question_id: str, model: str) -> Traject
         raise ValueError(
             f"row {question_id!r}: trajectory format {data['format']!r}, stop reason {data['stop_reason']!r}"
         )
-    doc_id, reply = str(data["doc_id"]), data["answer"]
     return Trajectory(
         question_id=question_id,
         question=data["question"],
-        doc_id=doc_id,
+        documents=_read_documents(data["documents"]),
         model=model,
         plan=_read_plan(data["plan"]),
-        rounds=tuple(read_round(record, doc_id) for record in data["rounds"]),
-        facts=tuple(read_fact(fact, doc_id) for fact in data["facts"]),
-        reply=_read_reply(reply),
+        rounds=tuple(read_round(record) for record in data["rounds"]),
+        facts=tuple(read_fact(fact) for fact in data["facts"]),
+        reply=_read_reply(data["answer"]),
         stop=data["stop_reason"],
         failure=data["failure"],
         errors=read_errors(data["errors"]),
-        labels={int(page): label for page, label in data["labels"].items()},
-        revised=reply["revised"],
+        labels={read_ref(page): page["label"] for page in data["labels"]},
+        revised=data["answer"]["revised"],
         config=data["config"],
         config_digest=data["config_digest"],
         versions=data["versions"],
         prompts=data["prompts"],
         timings=data["timings"],
         usage=read_usage(data["usage"]),
-        notes=data["notes"],
     )
+
+
+def _read_documents(data: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    return {known["doc"]: {key: value for key, value in known.items() if key != "doc"} for known in data}
 
 
 def _read_plan(data: Mapping[str, Any]) -> Plan:

@@ -146,7 +146,11 @@ def _agent(path: Path) -> Iterator[Answer]:
 
         def ask(question: Question) -> tuple[str, Sequence[Fact], Rounds]:
             trajectory = asker.ask(question.question)
-            return trajectory.answer, trajectory.facts, [r.read for r in trajectory.rounds]
+            return (
+                trajectory.answer,
+                trajectory.facts,
+                [[ref.page for ref in r.read] for r in trajectory.rounds],
+            )
 
         yield ask
 

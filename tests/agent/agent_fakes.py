@@ -101,8 +101,10 @@ PAGES = [
 class FakeDocument:
     """A document of pages that are given; `failing` pages cannot be opened."""
 
-    def __init__(self, pages: Sequence[Page] = PAGES, failing: Collection[int] = ()) -> None:
-        self.doc_id = DOC
+    def __init__(
+        self, pages: Sequence[Page] = PAGES, failing: Collection[int] = (), doc_id: str = DOC
+    ) -> None:
+        self.doc_id = doc_id
         self.outline: tuple[OutlineEntry, ...] = ()
         self.by_number = {page.ref.page: page for page in pages}
         self.failing = failing
@@ -230,6 +232,7 @@ def make_run(
     reader: Any,
     *,
     document: FakeDocument | None = None,
+    documents: Sequence[FakeDocument] = (),
     retriever: Any = None,
     clock: Callable[[], float] | None = None,
     **dials: Any,
@@ -237,7 +240,7 @@ def make_run(
     """A run over the fake document; dials as in a config."""
     document = document or FakeDocument()
     config = Config(**{"reader": "scripted", "rounds": 3, "k": 2, **dials})
-    run = Run(document, retriever or FakeRetriever(document), reader, config)
+    run = Run(documents or [document], retriever or FakeRetriever(document), reader, config)
     if clock is not None:
         run.clock = clock
     return run

@@ -11,7 +11,8 @@ from agent_fakes import FakeDocument, FakeRetriever, ScriptedReader, quoting, sa
 
 from agent import answer as command
 from agent.config import load_config
-from agent.show import as_stated, show, spans
+from agent.naming import spans
+from agent.show import as_stated, show
 from agent.trajectory import Trajectory
 from agent.types import DraftAnswer, EvidenceRegion, Fact, FactDraft, Plan, Reading
 from indexes.errors import InputError
@@ -28,9 +29,9 @@ def given(monkeypatch: pytest.MonkeyPatch):
     state["document"] = document
 
     @contextmanager
-    def opened(path, config, *, password=None, quiet=True):
-        state.update(opened=state["opened"] + 1, config=config, password=password, quiet=quiet)
-        yield command.Asker(document, FakeRetriever(document, order=[2]), state["reader"], config, 1.5)
+    def opened(paths, config, *, password=None, quiet=True):
+        state.update(opened=state["opened"] + 1, config=config, password=password, quiet=quiet, paths=paths)
+        yield command.Asker([document], FakeRetriever(document, order=[2]), state["reader"], config, 1.5)
 
     monkeypatch.setattr(command, "open_asker", opened)
     monkeypatch.setattr("agent.pictures.write_pictures", lambda *args: [])
@@ -75,7 +76,7 @@ def test_json_is_the_row_alone_one_line_a_question(given, capsys) -> None:
     assert [row["question_id"] for row in rows] == ["fake::q1", "fake::q2"] and given["opened"] == 1
     assert captured.err == "" and given["quiet"] is True
     run = Trajectory.from_row(rows[0])
-    assert run.question == "One?" and run.answer == "$5.2 billion" and run.notes["pages"] == 6
+    assert run.question == "One?" and run.answer == "$5.2 billion" and run.documents["fake"]["pages"] == 6
     assert rows[0]["model"] == "pagetrail/cpu" and run.config_digest == load_config("cpu").digest
 
 
@@ -91,8 +92,8 @@ def test_out_writes_the_row_and_pictures(given, capsys, monkeypatch, tmp_path: P
     assert command.main(["doc.pdf", "One?", "--out", str(out)]) == 0
     row = json.loads((out / "answer.json").read_text())
     assert row["parsed"]["answer"] == "$5.2 billion" and [p.name for p in out.iterdir()] == ["answer.json"]
-    document, run, folder, stem = calls[0]
-    assert (document, run.answer, folder, stem) == (given["document"], "$5.2 billion", out, "")
+    documents, run, folder, stem = calls[0]
+    assert (documents, run.answer, folder, stem) == ([given["document"]], "$5.2 billion", out, "")
     assert command.main(["doc.pdf", "One?", "Two?", "--out", str(out)]) == 0
     assert len((out / "answers.jsonl").read_text().splitlines()) == 2
     assert [call[3] for call in calls[1:]] == ["q1-", "q2-"]
@@ -239,6 +240,6 @@ def test_a_bare_number_is_shown_as_its_fact_states_it(answer: str, fact: str, st
     region = (EvidenceRegion(PageRef("doc", 1), BBox(0.1, 0.1, 0.2, 0.2)),)
     facts = (Fact("f1", fact, fact, region, "exact", 1),)
     reply = DraftAnswer(answer, ("f1",), "", 1.0)
-    run = Trajectory("q", "?", "doc", "m", Plan("number", ("?",), ("?",)), (), facts, reply, "answered")
+    run = Trajectory("q", "?", {"doc": {}}, "m", Plan("number", ("?",), ("?",)), (), facts, reply, "answered")
     assert as_stated(run) == stated
     assert (f"(stated as {stated})" in show(run)) == bool(stated)

@@ -49,7 +49,7 @@ def test_a_question_is_answered_with_its_page_and_box(pdf: Path) -> None:
     # The line of text at 100 points of 842, set in 11 points from 72 of 595.
     assert region.bbox.x1 == pytest.approx(72 / 595, abs=0.01)
     assert region.bbox.y1 < 100 / 842 < region.bbox.y2 + 0.01 and region.bbox.y2 - region.bbox.y1 < 0.03
-    assert run.labels[3] == "9"
+    assert run.labels[region.ref] == "9"
     assert Trajectory.from_row(json.loads(run.line())).line() == run.line()
 
 

@@ -26,6 +26,7 @@ from agent.state import (
     add_seconds,
     add_usage,
     merge_facts,
+    merge_labels,
     merge_rounds,
 )
 from agent.trajectory import RoundRecord, StepError, Trajectory
@@ -56,7 +57,8 @@ def sound(trajectory):
     again = Trajectory.from_row(row)
     assert again.as_json() == trajectory.as_json()
     if row["status"] == "ok":
-        assert parse_model_raw(row["model_raw"]).as_json() == row["parsed"]
+        documents = [known["doc"] for known in row["trajectory"]["documents"]]
+        assert parse_model_raw(row["model_raw"], documents).as_json() == row["parsed"]
     else:
         assert "parsed" not in row and row["status"].startswith("error: ")
     return row
@@ -81,7 +83,7 @@ def test_a_good_reader_answers_with_cited_regions() -> None:
 def test_an_endless_reader_is_ended_by_rounds_not_by_the_recursion_limit() -> None:
     trajectory = go(ScriptedReader(decides=again), rounds=6, k=1)
     assert trajectory.stop == "rounds" and len(trajectory.rounds) == 6
-    assert [record.read for record in trajectory.rounds] == [(n,) for n in trajectory.pages_read]
+    assert [record.read for record in trajectory.rounds] == [(ref,) for ref in trajectory.pages_read]
     assert len(set(trajectory.pages_read)) == 6
 
 
@@ -112,7 +114,9 @@ def test_the_time_budget_ends_a_run_with_what_it_has() -> None:
 
 def test_a_document_that_is_read_through_leaves_nothing() -> None:
     trajectory = go(ScriptedReader(decides=again), rounds=9, k=4, max_pages=100)
-    assert trajectory.stop == "nothing_left" and sorted(trajectory.pages_read) == [1, 2, 3, 4, 5, 6]
+    assert trajectory.stop == "nothing_left" and sorted(trajectory.pages_read) == [
+        PageRef(DOC, n) for n in range(1, 7)
+    ]
 
 
 def test_a_reader_that_wants_more_without_a_query_gets_the_next_pages() -> None:
@@ -126,7 +130,7 @@ def test_pages_a_reader_wants_come_first_and_once() -> None:
         return Reading((), wanted=(PageRef(DOC, 6), PageRef(DOC, 99), PageRef("other", 1), task.pages[0].ref))
 
     trajectory = go(ScriptedReader(reads=reads, decides=again), rounds=2, k=2)
-    assert trajectory.rounds[1].read[0] == 6
+    assert trajectory.rounds[1].read[0] == PageRef(DOC, 6)
     assert trajectory.rounds[1].retrieved[0].matched[0] == "wanted by the reader"
 
 
@@ -360,7 +364,7 @@ def test_rankings_are_fused_by_turns_and_wanted_pages_lead() -> None:
             RetrievedPage(PageRef(DOC, p), 1.0 / r, r, matched=(f"m{p}",)) for r, p in enumerate(pages, 1)
         ]
 
-    fused = fuse([9], [ranking(1, 2, 3), ranking(4, 1, 9)], DOC)
+    fused = fuse([PageRef(DOC, 9)], [ranking(1, 2, 3), ranking(4, 1, 9)])
     assert [page.ref.page for page in fused] == [9, 1, 4, 2, 3]
     assert [page.rank for page in fused] == [1, 2, 3, 4, 5]
     assert fused[0].matched == ("wanted by the reader", "m9")
@@ -373,7 +377,12 @@ def test_reducers_replace_by_key_and_keep_order() -> None:
     assert merge_facts([one, two], [new]) == [new, two]
     first, second, other = RoundRecord(1), RoundRecord(2), RoundRecord(1, queries=("x",))
     assert merge_rounds([second, first], [other]) == [other, second]
-    assert add_pages([3, 1], [1, 2]) == [3, 1, 2]
+    refs = [PageRef("a", 3), PageRef("b", 3), PageRef("a", 1)]
+    assert add_pages(refs[:2], refs[1:]) == refs
+    assert merge_labels({"a": {1: "i"}}, {"a": {2: None}, "b": {1: "x"}}) == {
+        "a": {1: "i", 2: None},
+        "b": {1: "x"},
+    }
     assert add_queries(["a"], ["b", "a"]) == ["a", "b"]
     assert add_seconds({"plan": 1.0}, {"plan": 0.5, "read": 2.0}) == {"plan": 1.5, "read": 2.0}
     assert add_errors([StepError("a", "b", "c")], []) == [StepError("a", "b", "c")]

@@ -50,7 +50,7 @@ def test_a_page_keeps_its_best_facts_and_says_how_many_it_lost() -> None:
     many = [item(f"fact number {n}", score=n / 100) for n in range(MAX_A_PAGE + 5)]
     done = record([], many, 1)
     assert len(done.facts) == MAX_A_PAGE and min(fact.score for fact in done.facts) == 0.05
-    assert done.dropped == (f"page 2: 5 facts beyond the best {MAX_A_PAGE}",)
+    assert [text for _, text in done.dropped] == [f"page 2: 5 facts beyond the best {MAX_A_PAGE}"]
 
 
 def test_the_ledger_is_bounded() -> None:
@@ -59,7 +59,7 @@ def test_the_ledger_is_bounded() -> None:
         many = [item(f"fact {page} {n}", page=page) for n in range(MAX_A_PAGE)]
         done = record(facts, many, page)
         facts += done.facts
-    assert len(facts) == MAX_FACTS and "full" in done.dropped[0]
+    assert len(facts) == MAX_FACTS and "full" in done.dropped[0][1]
 
 
 def test_scores_outside_the_scale_are_brought_back() -> None:

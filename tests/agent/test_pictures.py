@@ -21,7 +21,7 @@ def trajectory(doc_id: str, *boxes: tuple[int, BBox], answer: str = "42") -> Tra
     )
     reply = DraftAnswer(answer, tuple(fact.id for fact in facts) if answer == "42" else (), "why", 1.0)
     plan = Plan("span", ("q",), ("q",))
-    return Trajectory("id", "q", doc_id, "m", plan, (), facts, reply, "answered")
+    return Trajectory("id", "q", {doc_id: {}}, "m", plan, (), facts, reply, "answered")
 
 
 def is_red(picture: Image.Image, x: float, y: float) -> bool:
@@ -44,7 +44,7 @@ def test_the_given_image_is_left_as_it_was() -> None:
 
 def test_an_abstention_shows_the_nearest_evidence() -> None:
     run = trajectory("d", (2, BBox(0, 0, 0.1, 0.1)), answer="Unanswerable")
-    assert list(marks_by_page(run)) == [2]
+    assert list(marks_by_page(run)) == [PageRef("d", 2)]
 
 
 def test_every_cited_page_gets_a_picture_and_the_marked_pdf_holds_the_same_pages(
@@ -55,7 +55,7 @@ def test_every_cited_page_gets_a_picture_and_the_marked_pdf_holds_the_same_pages
         run = trajectory(
             document.doc_id, (10, box), (3, BBox(0.1, 0.1, 0.5, 0.2)), (10, BBox(0, 0, 0.2, 0.1))
         )
-        written = write_pictures(document, run, tmp_path)
+        written = write_pictures([document], run, tmp_path)
     assert [path.name for path in written] == ["page-0003.png", "page-0010.png", "answer.pdf"]
     with pymupdf.open(tmp_path / "answer.pdf") as marked, pymupdf.open(sample_pdf) as original:
         second = marked[1]
@@ -79,7 +79,7 @@ def test_highlights_stand_right_on_rotated_and_cropped_pages(tmp_path: Path, rot
         made.save(path)
     with Document.open(path, ocr=False) as document:
         (word,) = document.page(1).words
-        write_pictures(document, trajectory(document.doc_id, (1, word.bbox)), tmp_path)
+        write_pictures([document], trajectory(document.doc_id, (1, word.bbox)), tmp_path)
     with pymupdf.open(tmp_path / "answer.pdf") as marked:
         page = marked[0]
         (highlight,) = [a for a in page.annots() if a.type[1] == "Highlight"]
@@ -92,6 +92,14 @@ def test_instructions_and_control_characters_stay_out_of_the_notes(sample_pdf: P
         fact = Fact("f1", "a\x1b[31mb\u202ec", "q", region, "exact", 1)
         run = trajectory(document.doc_id)
         run = Trajectory(
-            "id", "q", run.doc_id, "m", run.plan, (), (fact,), DraftAnswer("a", ("f1",), "", 1.0), "answered"
+            "id",
+            "q",
+            {run.doc_id: {}},
+            "m",
+            run.plan,
+            (),
+            (fact,),
+            DraftAnswer("a", ("f1",), "", 1.0),
+            "answered",
         )
-        assert marks_by_page(run)[1][0].note.startswith("f1: a bc")
+        assert marks_by_page(run)[region[0].ref][0].note.startswith("f1: a bc")
