@@ -126,9 +126,14 @@ def write_new(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def scratch_dir(beside: Path) -> Iterator[Path]:
-    """A new empty folder in the same place as `beside`, removed at the end unless it was published."""
+    """A new empty folder in the same place as `beside`, removed at the end unless it was published.
+
+    Whoever calls this holds the `lock` of `beside`: what a killed process left of its own is removed.
+    """
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)
+        for left in beside.parent.glob(f".{beside.name[:16]}.*.tmp"):
+            shutil.rmtree(left, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{beside.name[:16]}.", suffix=".tmp", dir=beside.parent))
     except OSError as error:
         raise write_error(beside, error) from error

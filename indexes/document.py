@@ -41,7 +41,7 @@ class Document:
 
     Attributes:
         path: the file or folder.
-        doc_id: the file's stem or the folder's name.
+        doc_id: what it was opened as, else the file's stem or the folder's name.
         sha256: of the content.
         outline: the PDF's table of contents; entries that lead nowhere are left out.
         warning: what was wrong with the file although it could be opened, or an empty text.
@@ -49,7 +49,7 @@ class Document:
 
     def __init__(self, files: Files, sha256: str, options: dict[str, Any]) -> None:
         self.path = files.path
-        self.doc_id = files.doc_id
+        self.doc_id = str(options["doc_id"] or files.doc_id)
         self.sha256 = sha256
         self._quiet = bool(options["quiet"])
         self._ocr = bool(options["ocr"])
@@ -80,6 +80,7 @@ class Document:
         password: str | None = None,
         ocr: bool = True,
         quiet: bool = True,
+        doc_id: str | None = None,
     ) -> "Document":
         """Opens a PDF, a page image or a folder of page images.
 
@@ -88,13 +89,15 @@ class Document:
             password: of an encrypted PDF.
             ocr: read pages that have no text layer.
             quiet: no progress bars on stderr.
+            doc_id: what its pages' refs call it, where the file's stem is not enough.
 
         Raises:
             InputError: nothing is there, or it cannot be read as a document.
         """
         cache_root()
         files = find_files(path)
-        return cls(files, content_hash(files), {"password": password, "ocr": ocr, "quiet": quiet})
+        options = {"password": password, "ocr": ocr, "quiet": quiet, "doc_id": doc_id}
+        return cls(files, content_hash(files), options)
 
     def __len__(self) -> int:
         return self._count

@@ -25,3 +25,34 @@ def bar(total: int, what: str, unit: str, quiet: bool) -> "tqdm[Any]":
         dynamic_ncols=True,
         mininterval=0.3,
     )
+
+
+def page_bar(pages: int, what: str, quiet: bool) -> "tqdm[Any]":
+    """A bar over many documents' pages: `indexing:  40%|####  | 80/200 pages, 3.20 page/s, 00:37 left`.
+
+    Args:
+        pages: of all documents.
+        what: what is being done.
+        quiet: show nothing.
+    """
+    return tqdm(
+        total=pages,
+        desc=what,
+        unit=" page",
+        file=sys.stderr,
+        disable=quiet,
+        leave=False,
+        dynamic_ncols=True,
+        mininterval=0.3,
+        smoothing=0.05,
+        bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} pages, {rate_noinv_fmt}, {remaining} left",
+    )
+
+
+def skip(progress: "tqdm[Any]", steps: int) -> None:
+    """Counts steps that took no time, such as those done by an earlier run: they don't speed up the rate."""
+    if not progress.disable:
+        progress.initial += steps
+        progress.n += steps
+        progress.last_print_n += steps
+        progress.refresh()

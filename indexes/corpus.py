@@ -1,0 +1,190 @@
+"""A corpus on disk: an index folder for each of many documents, and a manifest of them.
+
+    INDEX/corpus.json          what embedded them, and the documents: id, source, sha256, pages, index folder
+    INDEX/documents/<key>/     the index of a document, see `indexes.vectors`
+
+Sources are written relative to INDEX, so that a tree that holds both can be moved. The manifest may lag
+behind the folders by some seconds: an index that it does not list yet is found again by its key.
+"""
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from indexes.cache import lock, write_atomic
+from indexes.errors import InputError
+
+FORMAT = 1
+MANIFEST = "corpus.json"
+DOCUMENTS = "documents"
+FLUSH_SECONDS = 5.0  # a manifest of many documents is not written for each of them
+_FOLDERS = ("model", "base")  # settings of an encoder that may name a folder
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusDocument:
+    """A document of a corpus.
+
+    Attributes:
+        source: the file or folder, relative to the corpus's folder.
+        copies: others with the same content, which is indexed once.
+        pages: how many it has.
+        folder: of its index, relative to the corpus's folder.
+    """
+
+    doc_id: str
+    source: str
+    sha256: str
+    pages: int
+    folder: str
+    copies: tuple[str, ...] = ()
+
+
+class Corpus:
+    """The manifest of a corpus.
+
+    Attributes:
+        folder: where it lies.
+        about: `encoder` (its `name` and `revision`), `options` to load it by, `settings` of the indexes.
+        documents: by `doc_id`.
+    """
+
+    def __init__(
+        self, folder: Path, about: Mapping[str, Any], documents: Iterable[CorpusDocument] = ()
+    ) -> None:
+        self.folder = folder
+        self.about = dict(about)
+        self.documents = {document.doc_id: document for document in documents}
+        self._new: dict[str, CorpusDocument] = {}
+        self._flushed = time.monotonic()
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Opens a corpus that is there.
+
+        Raises:
+            InputError: there is none, or its manifest cannot be read.
+        """
+        found = _read(folder)
+        if found is None:
+            raise InputError(
+                f"{folder}: no corpus ({MANIFEST} is not there); make one: "
+                "python -m indexes.build DOCUMENTS --out INDEX"
+            )
+        return cls(folder, found[0], found[1])
+
+    @classmethod
+    def open_or_make(cls, folder: Path, about: Mapping[str, Any]) -> Self:
+        """Opens a corpus to add documents to, or begins one.
+
+        Raises:
+            InputError: it was built by another encoder or with other settings; the message says which.
+        """
+        found = _read(folder)
+        if found is None:
+            if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+                if not (folder / DOCUMENTS).is_dir():
+                    raise InputError(f"{folder}: is there already and no corpus; name a new folder")
+            return cls(folder, about)
+        had, documents = found
+        for key in ("encoder", "settings"):
+            for name in sorted({*had[key], *about[key]}):
+                old, new = had[key].get(name), about[key].get(name)
+                if old != new:
+                    raise InputError(
+                        f"{folder}: was built with {name} {old!r}, not {new!r}; "
+                        "name another folder with --out"
+                    )
+        return cls(folder, about, documents)
+
+    def path_of(self, source: str) -> Path:
+        """Where a source is."""
+        return Path(os.path.normpath(self.folder.absolute() / source))
+
+    def source_of(self, path: Path) -> str:
+        """How the manifest names a file or folder."""
+        return Path(os.path.relpath(path.absolute(), self.folder.absolute())).as_posix()
+
+    def options(self) -> dict[str, Any]:
+        """What the encoder is loaded by; folders of models are found from here."""
+        return {
+            name: str(self.path_of(value["folder"])) if isinstance(value, dict) else value
+            for name, value in self.about["options"].items()
+        }
+
+    def put(self, document: CorpusDocument) -> None:
+        """Adds or replaces a document; it is on disk some seconds later, or after `flush`."""
+        self._new[document.doc_id] = self.documents[document.doc_id] = document
+        if time.monotonic() - self._flushed > FLUSH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes the manifest, together with what others added meanwhile; removes indexes of old contents.
+
+        Raises:
+            InputError: the folder cannot be written.
+        """
+        path = self.folder / MANIFEST
+        with lock(path):
+            for litter in self.folder.glob(f".{MANIFEST}.*.tmp"):  # of a process that was killed
+                litter.unlink(missing_ok=True)
+            found = _read(self.folder)
+            before = {document.doc_id: document for document in found[1]} if found else {}
+            self.documents = {**before, **self._new}
+            rows = [_row(self.documents[doc_id]) for doc_id in sorted(self.documents)]
+            manifest = {"format": FORMAT, **self.about, "documents": rows}
+            write_atomic(path, json.dumps(manifest, indent=1, ensure_ascii=False).encode("utf-8"))
+            used = {document.folder for document in self.documents.values()}
+            for document in before.values():
+                if document.folder not in used:
+                    shutil.rmtree(self.folder / document.folder, ignore_errors=True)
+        self._new.clear()
+        self._flushed = time.monotonic()
+
+
+def options_record(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options to load an encoder by, as a manifest in `folder` keeps them: model folders relative to it."""
+    kept: dict[str, Any] = {}
+    for name, value in options.items():
+        if name in _FOLDERS and Path(str(value)).expanduser().is_dir():
+            path = Path(str(value)).expanduser().absolute()
+            kept[name] = {"folder": Path(os.path.relpath(path, folder.absolute())).as_posix()}
+        else:
+            kept[name] = value
+    return kept
+
+
+def _row(document: CorpusDocument) -> dict[str, Any]:
+    row = asdict(document)
+    if not document.copies:
+        del row["copies"]
+    return row
+
+
+def _read(folder: Path) -> tuple[dict[str, Any], list[CorpusDocument]] | None:
+    """A manifest's head and documents; None where there is none."""
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_bytes())
+        if manifest.pop("format") != FORMAT:
+            raise InputError(
+                f"{path}: of another version of pagetrail; build the corpus again in a new folder"
+            )
+        rows = manifest.pop("documents")
+        documents = [CorpusDocument(**{**row, "copies": tuple(row.get("copies", ()))}) for row in rows]
+        if not {"encoder", "options", "settings"} <= set(manifest):
+            raise KeyError("encoder")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions") from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path}: damaged; delete it and build again: the indexes beside it are kept"
+        ) from error
+    return manifest, documents
