@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from agent.trajectory import Trajectory
     from agent.types import Reader
     from indexes.document import Document
+    from indexes.encoders.protocol import PageEncoder
     from retrieval.types import Retriever
 
 Source = str | os.PathLike[str]
@@ -115,9 +116,38 @@ def checked_question(question: str) -> str:
     return text
 
 
+@dataclass(frozen=True)
+class Models:
+    """What a config's runs share, whatever the document: the encoder and the reader."""
+
+    encoder: "PageEncoder"
+    reader: "Reader"
+
+
+def load_models(config: "Config") -> Models:
+    """Loads what a config names.
+
+    Raises:
+        InputError: there is no such encoder or reader, or its model cannot be had.
+    """
+    from agent.readers import load_reader
+    from indexes.encoders import load_encoder
+    from indexes.encoders.protocol import ImageEncoder
+
+    encoder = load_encoder(config.encoder, **config.encoder_settings)
+    # A reader compares texts with each other, for which an encoder of images was not made.
+    texts = load_encoder("minilm") if isinstance(encoder, ImageEncoder) else encoder
+    return Models(encoder, load_reader(config, texts))
+
+
 @contextmanager
 def open_asker(
-    paths: Source | Sequence[Source], config: "Config", *, password: str | None = None, quiet: bool = True
+    paths: Source | Sequence[Source],
+    config: "Config",
+    *,
+    password: str | None = None,
+    quiet: bool = True,
+    models: Models | None = None,
 ) -> Iterator[Asker]:
     """Opens and indexes a document, or several, ready for questions.
 
@@ -126,14 +156,12 @@ def open_asker(
         config: what to retrieve and read with.
         password: of PDFs that are encrypted.
         quiet: no progress bars on stderr.
+        models: as `load_models` gave them, for one opening after the other; loaded here by default.
 
     Raises:
         InputError: a document cannot be opened, or the config names an encoder or reader that is not there.
     """
-    from agent.readers import load_reader
     from indexes.documents import open_documents
-    from indexes.encoders import load_encoder
-    from indexes.encoders.protocol import ImageEncoder
     from retrieval.hybrid import open_retriever
 
     start = time.perf_counter()
@@ -142,12 +170,9 @@ def open_asker(
         for document in documents:
             _ = document.labels  # read first, so that workers that read it are there for the layout too
             document.prepare_layout()
-        encoder = load_encoder(config.encoder, **config.encoder_settings)
-        retriever = open_retriever(documents, encoder=encoder, quiet=quiet)
-        # A reader compares texts with each other, for which an encoder of images was not made.
-        texts = load_encoder("minilm") if isinstance(encoder, ImageEncoder) else encoder
-        reader = load_reader(config, texts)
-        yield Asker(documents, retriever, reader, config, time.perf_counter() - start)
+        loaded = models or load_models(config)
+        retriever = open_retriever(documents, encoder=loaded.encoder, quiet=quiet)
+        yield Asker(documents, retriever, loaded.reader, config, time.perf_counter() - start)
 
 
 def answer(

@@ -118,16 +118,29 @@ def _answered(desk: Desk, task: dict[str, Any], ready: Callable[[Config], None] 
         return {"error": f"{type(error).__name__}: {one_line(str(error))[:300]}"}, b""
 
 
-def open_documents(paths: Sequence[Path], config: Config) -> AbstractContextManager[Asking]:
-    """Opens documents with the agent."""
-    from agent.answer import open_asker
+class Agent:
+    """Opens documents with the agent; its models are loaded once."""
 
-    return open_asker(paths, config)
+    def __init__(self) -> None:
+        self._models: Any = None
+
+    def ready(self, config: Config) -> None:
+        """Loads the models, before the first document."""
+        from agent.answer import load_models
+
+        self._models = load_models(config)
+
+    def open(self, paths: Sequence[Path], config: Config) -> AbstractContextManager[Asking]:
+        """Opens documents for questions."""
+        from agent.answer import open_asker
+
+        return open_asker(paths, config, models=self._models)
 
 
 def main() -> None:
     """Serves the agent."""
-    serve(open_documents)
+    agent = Agent()
+    serve(agent.open, agent.ready)
 
 
 if __name__ == "__main__":
