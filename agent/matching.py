@@ -6,12 +6,23 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from agent.arithmetic import number_words
+from agent.forms import Day, Printed, currencies, dates, folded, printed_numbers, stated_scales
+from agent.passages import find_passage, one_slip
 from indexes.types import Page
 
 MIN_SHARE = 0.75  # of a quote's tokens that an approximate match must find
+MIN_PASSAGE = 4  # tokens from which a quote may stand in another order
 SHORT = 12  # characters below which a match must begin and end with words
 
+_NTH = {
+    word: float(i)
+    for i, word in enumerate(
+        "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1
+    )
+}
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.+|…)\s*")
 _DIGIT_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _KEPT = re.compile(r"(?<=\d)\.(?=\d)|[^\W_]")
@@ -66,6 +77,57 @@ class PageText:
             length += len(text)
         self._text = "".join(self.tokens)
 
+    @cached_property
+    def plain(self) -> str:
+        """The words as one text, compatibility forms made plain."""
+        return folded(" ".join(self.page.words.texts))
+
+    @cached_property
+    def numbers(self) -> dict[float, list[Printed]]:
+        """The printed numbers by what they may mean."""
+        found: dict[float, list[Printed]] = {}
+        for number in printed_numbers(self.plain):
+            for value in {*number.values, *number.parts}:
+                found.setdefault(value, []).append(number)
+        return found
+
+    @cached_property
+    def days(self) -> list[Day]:
+        """The dates."""
+        return dates(self.plain)
+
+    @cached_property
+    def scales(self) -> frozenset[float]:
+        """The factors that the page says its numbers are in."""
+        return stated_scales(self.plain)
+
+    @cached_property
+    def currencies(self) -> frozenset[str]:
+        """The currencies it names, as signs."""
+        return currencies(self.plain)
+
+    @cached_property
+    def spoken(self) -> set[float]:
+        """The values of number words, months and ordinals."""
+        return number_words(self.page.text) | {n for word, n in _NTH.items() if word in self.vocabulary}
+
+    @cached_property
+    def _places(self) -> list[int]:
+        """Where each word begins in `plain`."""
+        starts, at = [], 0
+        for word in self.page.words.texts:
+            starts.append(at)
+            at += len(folded(word)) + 1
+        return starts
+
+    def word_at(self, character: int) -> int:
+        """The word that holds a character of `plain`."""
+        return max(0, bisect_right(self._places, character) - 1)
+
+    def holds(self, text: str) -> bool:
+        """Whether a token stands on the page, be it cut or glued to others."""
+        return text in self._text
+
     def find(self, quote: str, hint: Collection[int] = ()) -> Match | None:
         """Where a quote stands; parts around an ellipsis are looked for one by one.
 
@@ -85,7 +147,17 @@ class PageText:
         return Match(tuple(ranges), all(match.exact for match in found))
 
     def _find(self, quote: list[str], hint: Collection[int]) -> Match | None:
-        return self._contiguous(quote, hint) or self._scattered(quote, hint)
+        near = self._contiguous(quote, hint) or self._scattered(quote, hint)
+        return near if near is not None and near.exact else self._passage(quote, hint) or near
+
+    def _passage(self, quote: list[str], hint: Collection[int]) -> Match | None:
+        """Words that stand near each other in whatever order, and all numbers of the quote among them."""
+        if len(quote) < MIN_PASSAGE:
+            return None
+        found = find_passage(" ".join(quote), self.page, hint)
+        if found is None or found.share < MIN_SHARE or not found.numbers:
+            return None
+        return Match(found.ranges, exact=False)
 
     def _word(self, character: int) -> int:
         """The word of a character; words without any character of their own are passed over."""
@@ -153,22 +225,9 @@ class PageText:
         near = {}
         for wanted in missing:
             for seen in self.vocabulary:
-                if seen not in need and not is_number(seen) and _one_slip(wanted, seen):
+                if seen not in need and not is_number(seen) and one_slip(wanted, seen):
                     near[seen] = wanted
         return near
-
-
-def _one_slip(a: str, b: str) -> bool:
-    """Whether two words differ by one letter changed, dropped or added."""
-    if abs(len(a) - len(b)) > 1:
-        return False
-    head = 0
-    while head < min(len(a), len(b)) and a[head] == b[head]:
-        head += 1
-    tail = 0
-    while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
-        tail += 1
-    return max(len(a), len(b)) - head - tail <= 1
 
 
 def same_words(a: Sequence[str], b: Sequence[str]) -> float:

@@ -72,7 +72,13 @@ def sound_notes(notes: Iterable[str]) -> tuple[str, ...]:
 
 def sound_costs(reply: DraftAnswer) -> DraftAnswer:
     """An answer whose usage and notes are sound."""
-    return replace(reply, usage=sound_usage(reply.usage), notes=sound_notes(reply.notes))
+    return replace(
+        reply,
+        usage=sound_usage(reply.usage),
+        notes=sound_notes(reply.notes),
+        coverage=plain(reply.coverage, 500),
+        incomplete=bool(reply.incomplete),
+    )
 
 
 def sound_usage(usage: Usage) -> Usage:

@@ -90,12 +90,13 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class FactDraft:
-    """A fact as a reader found it, before it is grounded: any of `words`, `blocks` or `bbox` says where.
+    """A fact as a reader found it, before it is grounded; any of `words` to `cells` says where.
 
     Attributes:
         words: ranges `(start, end)` of the page's words.
         blocks: `order`s of the page's layout blocks.
         bbox: a box, already normalized.
+        cells: cells of tables: the `order` of the table's block, row and column, both from 0.
     """
 
     ref: PageRef
@@ -106,6 +107,7 @@ class FactDraft:
     words: tuple[tuple[int, int], ...] = ()
     blocks: tuple[int, ...] = ()
     bbox: BBox | None = None
+    cells: tuple[tuple[int, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +120,8 @@ class Plan:
         queries: the first round's queries, at least one.
         usage: what planning cost.
         notes: what the model did wrong meanwhile, such as an unusable reply that was asked for again.
+        sweep: whether the answer needs every member of a set (all, how many, which are missing), so that it is
+            complete only where all pages were read.
     """
 
     answer_type: AnswerType
@@ -125,6 +129,7 @@ class Plan:
     queries: tuple[str, ...]
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
+    sweep: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +174,8 @@ class DraftAnswer:
         confidence: 0 to 1.
         usage: what answering cost.
         notes: what the model did wrong meanwhile.
+        coverage: of a question about a set, which pages were swept for members and which remain.
+        incomplete: whether members may stand on the pages that remain.
     """
 
     text: str
@@ -178,6 +185,8 @@ class DraftAnswer:
     expression: str | None = None
     usage: Usage = field(default_factory=Usage)
     notes: tuple[str, ...] = ()
+    coverage: str = ""
+    incomplete: bool = False
 
     @property
     def abstains(self) -> bool:
@@ -204,7 +213,12 @@ class ReadTask:
 
 @dataclass(frozen=True, slots=True)
 class DecideTask:
-    """What a reader decides from: the ledger, the missing parts, and how many rounds and pages are left."""
+    """What a reader decides from: the ledger, the missing parts, and how many rounds and pages are left.
+
+    Attributes:
+        queries: those asked so far.
+        round: the one just read, from 1; 0 where it is not known.
+    """
 
     question: str
     plan: Plan
@@ -213,6 +227,7 @@ class DecideTask:
     queries: Sequence[str]
     rounds_left: int
     pages_left: int
+    round: int = 0
 
 
 class Reader(Protocol):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from agent_fakes import DOC, PAGES, make_page
 
-from agent.grounding import Dropped, Grounded, ground, word_regions
+from agent.grounding import Dropped, Grounded, ground
 from agent.matching import PageText, same_words, token, tokens
+from agent.places import word_regions
 from agent.types import FactDraft
 from indexes.types import BBox, LayoutBlock, Page, PageRef, Words
 
@@ -190,7 +191,8 @@ def test_support_says_how_the_page_bears_a_statement_out() -> None:
     page = PAGES[1]
     quote = "Revenue was $5.2 billion in 2023, up from $4.6 billion in 2022."
     assert grounded(page, "Revenue was $5.2 billion in 2023", quote).support == "exact"
-    assert grounded(page, "Revenue was 5,200 million in 2023", quote).support == "approximate"
+    assert grounded(page, "Revenue was 5,200 million in 2023", quote).support == "exact"
+    assert grounded(page, "Revenue was 5.2 million in 2023", quote).support == "none"
     assert grounded(page, "Google's revenue: see Google, $5.2 billion", quote).support == "approximate"
     assert grounded(page, "Revenue was $9.9 billion in 2023", quote).support == "none"
     assert grounded(page, "Offices number many", "", blocks=(1,)).support == "none"
