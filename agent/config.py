@@ -94,6 +94,7 @@ class Config(BaseModel):
         device: what the encoder runs on: `cuda`, `mps` or `cpu`; the best one by default.
         max_num_visual_tokens: vectors that the encoder may give a page.
         batch_size: pages that the encoder takes at a time.
+        pool_factor: similar vectors of a page that are merged into one in the index.
         reader: the reader, by name.
         reader_model: of the readers `chat` and `qwen`, the model: its name at the endpoint, or a folder or a
             name of the Hugging Face hub.
@@ -116,6 +117,7 @@ class Config(BaseModel):
     device: str | None = Field(default=None, min_length=1)
     max_num_visual_tokens: int | None = Field(default=None, ge=16, le=16_384)
     batch_size: int | None = Field(default=None, ge=1, le=1024)
+    pool_factor: int | None = Field(default=None, ge=1, le=64)
     reader: str = Field(default="extractive", min_length=1)
     reader_model: str | None = Field(default=None, min_length=1)
     endpoint: Endpoint | None = None
@@ -136,6 +138,7 @@ class Config(BaseModel):
             "device": self.device,
             "max_num_visual_tokens": self.max_num_visual_tokens,
             "batch_size": self.batch_size,
+            "pool_factor": self.pool_factor,
             "dpi": self.dpi if self.encoder_model else None,
         }
         return {key: value for key, value in settings.items() if value is not None}

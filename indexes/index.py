@@ -2,7 +2,7 @@
 
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,20 +12,21 @@ from numpy.typing import NDArray
 from indexes.cache import digest, entry, lock, publish_dir, scratch_dir
 from indexes.embedding import embed_pages
 from indexes.encoders.protocol import ImageEncoder, PageEncoder, QueryEmbedding
-from indexes.maxsim import best_matches, total
+from indexes.errors import InputError
+from indexes.maxsim import total
+from indexes.pooling import pooled_page
 from indexes.progress import bar
 from indexes.regions import matched_regions
+from indexes.search import Method, search
+from indexes.store import Store
 from indexes.types import BBox, PageRef
 from indexes.vectors import (
-    FULL,
-    PROJECTION,
     IndexSettings,
     MismatchError,
     Part,
     check_index,
     load_part,
     part_of,
-    project,
     save_part,
     settings_dict,
     write_index,
@@ -33,10 +34,11 @@ from indexes.vectors import (
 
 if TYPE_CHECKING:
     from indexes.document import Document
+    from indexes.ivf import Ivf
 
 Floats = NDArray[np.float32]
-PART_PAGES = 16
-BLOCK = 8192  # vectors decoded at a time
+Progress = Callable[[int], object]
+PART_PAGES = 16  # at most: an encoder that takes fewer at a time loses no more in a kill
 
 _log = logging.getLogger(__name__)
 
@@ -45,15 +47,19 @@ class PageIndex:
     """The index of one document by one encoder, memory-mapped.
 
     Attributes:
+        folder: where it lies.
         refs: the document's pages in order; scores come in the same order.
         manifest: what the index is of: document, encoder, settings, versions, counts, files.
+        ivf: what finds likely pages, if it was built and set here (see `indexes.ivf`).
     """
 
     def __init__(self, folder: Path, refs: Sequence[PageRef], manifest: dict[str, Any]) -> None:
+        self.folder = folder
         self.refs = tuple(refs)
         self.manifest = manifest
-        self._vectors = _Store(folder, "vectors")
-        self._pooled = _Store(folder, "pooled")
+        self.ivf: Ivf | None = None
+        self.store = Store(folder, "vectors")
+        self._pooled = Store(folder, "pooled")
         self._rows = {ref: i for i, ref in enumerate(self.refs)}
 
     @classmethod
@@ -64,24 +70,33 @@ class PageIndex:
         *,
         quiet: bool = True,
         settings: IndexSettings | None = None,
+        root: Path | None = None,
+        progress: Progress | None = None,
     ) -> Self:
         """Opens the index of a document, building it first where there is none or it does not match.
 
+        Args:
+            doc: the document.
+            encoder: what embeds its pages.
+            quiet: whether no progress bar is shown.
+            settings: how its vectors are kept; by default by the encoder.
+            root: the folder that the index's folder is in, named by what it is of; by default the cache.
+            progress: called with numbers of pages as they are done, instead of a bar; never if none is built.
+
         Raises:
-            InputError: the cache cannot be written.
+            InputError: the folder cannot be written.
         """
-        image_encoder = encoder if isinstance(encoder, ImageEncoder) else None
-        if settings is None:
-            settings = IndexSettings(image_encoder.dim, bits=16) if image_encoder else IndexSettings()
+        settings = settings or default_settings(encoder)
         about = {
             "document": doc.sha256,
-            "words": doc.key if image_encoder is None else "",
+            "words": "" if isinstance(encoder, ImageEncoder) else doc.key,
             "pages": len(doc),
             "encoder": encoder.name,
             "revision": encoder.revision,
             "settings": settings_dict(settings),
         }
-        folder = entry("index", digest(*about.values()))
+        key = digest(*about.values())
+        folder = entry("index", key) if root is None else root / key
         refs = [PageRef(doc.doc_id, number) for number in range(1, len(doc) + 1)]
         try:
             return cls(folder, refs, check_index(folder, about))
@@ -92,103 +107,126 @@ class PageIndex:
             try:
                 manifest = check_index(folder, about)  # another process may have built it meanwhile
             except MismatchError:
-                _build(doc, encoder, folder, about, quiet)
+                if not isinstance(encoder, ImageEncoder):
+                    _ = doc.labels  # reads the document, with a bar of its own
+                with bar(len(doc), "indexing", "page", quiet or progress is not None) as shown:
+                    _build(doc, encoder, folder, about, settings, progress or shown.update)
                 manifest = check_index(folder, about)
+        return cls(folder, refs, manifest)
+
+    @classmethod
+    def open(cls, folder: Path, refs: Sequence[PageRef] | None = None, *, checksums: bool = True) -> Self:
+        """Opens a finished index, without the document.
+
+        Args:
+            folder: where it lies.
+            refs: what its pages are called; by default by the name that the document had when it was indexed.
+            checksums: whether its files are read through and compared with their checksums first; else only
+                their sizes are.
+
+        Raises:
+            InputError: there is no index, it is damaged, or the refs are not as many as its pages.
+        """
+        try:
+            manifest = check_index(folder, {}, checksums=checksums)
+            pages = int(manifest["pages"])
+            if refs is None:
+                refs = [PageRef(str(manifest["doc_id"]), number) for number in range(1, pages + 1)]
+        except MismatchError as reason:
+            raise InputError(f"index {folder}: {reason}; build it again") from reason
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"index {folder}: the manifest lacks {error}; build it again") from error
+        if len(refs) != pages:
+            raise InputError(f"index {folder}: is of {pages} pages, not {len(refs)}")
         return cls(folder, refs, manifest)
 
     def maxsim(self, query: QueryEmbedding) -> Floats:
         """Exact late interaction: `(n_pages,)`, -inf for pages without vectors."""
         return total(self.best_matches(query))
 
-    def best_matches(self, query: QueryEmbedding) -> Floats:
-        """Each query vector's highest similarity on each page: `(n_pages, q)`, -inf where none."""
-        return self._vectors.best_matches(query.vectors)
+    def best_matches(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> Floats:
+        """Each query vector's highest similarity on each page: `(n_pages, q)`, -inf where it has no vectors.
+
+        With `rows`, only on those pages, given by their places in `refs`.
+        """
+        return self.store.best_matches(query.vectors, rows)
 
     def pooled(self, query: QueryEmbedding) -> Floats:
         """The best pooled vector's cosine: `(n_pages,)`, -inf for pages without vectors."""
         return self._pooled.best_matches(query.pooled[None])[:, 0]
 
+    def search(self, query: QueryEmbedding, k: int, method: Method = "auto") -> list[tuple[PageRef, float]]:
+        """The `k` best pages by late interaction; see `indexes.search.search`."""
+        return search(self, query, k, method)
+
     def regions(self, query: QueryEmbedding, ref: PageRef, n: int = 3) -> list[BBox]:
         """Where on a page the query matched: at most `n` boxes, best first."""
         if ref not in self._rows:
             raise ValueError(f"{ref}: the index has {len(self.refs)} pages of {self.refs[0].doc_id}")
-        vectors, boxes = self._vectors.page(self._rows[ref])
-        return matched_regions(vectors @ self._vectors.projected(query.vectors).T, boxes, n)
+        vectors, boxes = self.store.page(self._rows[ref])
+        return matched_regions(vectors @ self.store.projected(query.vectors).T, boxes, n)
 
 
-class _Store:
-    """The vectors of one kind: FAISS codes, boxes and offsets, all memory-mapped."""
-
-    def __init__(self, folder: Path, kind: str) -> None:
-        import faiss
-
-        # Decoding takes microseconds a page: threads that spin between pages cost more than they gain.
-        faiss.omp_set_num_threads(1)
-        self._codes: Any = faiss.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
-        self._boxes = np.load(folder / f"{kind}_boxes.npy", mmap_mode="r", allow_pickle=False)
-        self._offsets: NDArray[np.int64] = np.load(folder / f"{kind}_offsets.npy", allow_pickle=False)
-        path = folder / PROJECTION
-        projected = kind == "vectors" and path.exists()
-        self._projection: Floats | None = np.load(path, allow_pickle=False) if projected else None
-
-    def projected(self, query: Floats) -> Floats:
-        """A query `(q, dim)` in the dimensions of the index."""
-        return project(query, self._projection)
-
-    def best_matches(self, query: Floats) -> Floats:
-        """Each query vector's highest inner product on each page, decoding few pages at a time."""
-        query = self.projected(query)
-        pages = len(self._offsets) - 1
-        best = np.full((pages, len(query)), -np.inf, np.float32)
-        if not len(query):
-            return best
-        first = 0
-        while first < pages:
-            limit = self._offsets[first] + BLOCK
-            last = max(first + 1, int(np.searchsorted(self._offsets, limit, side="right")) - 1)
-            best[first:last] = best_matches(query, *self._decoded(first, last))
-            first = last
-        return best
-
-    def page(self, row: int) -> tuple[Floats, Floats]:
-        """The vectors `(n, inner)` and boxes `(n, 4)` of a page."""
-        boxes = self._boxes[self._offsets[row] : self._offsets[row + 1]].astype(np.float32) / FULL
-        return self._decoded(row, row + 1)[0], boxes
-
-    def _decoded(self, first: int, last: int) -> tuple[Floats, NDArray[np.int64]]:
-        start, end = int(self._offsets[first]), int(self._offsets[last])
-        offsets = self._offsets[first : last + 1] - start
-        if end == start:
-            return np.zeros((0, self._codes.d), np.float32), offsets
-        return self._codes.reconstruct_n(start, end - start), offsets
+def default_settings(encoder: PageEncoder) -> IndexSettings:
+    """How vectors are kept where nothing else is asked for."""
+    if isinstance(encoder, ImageEncoder):
+        return IndexSettings(encoder.dim, bits=16, pool_factor=encoder.pool_factor)
+    return IndexSettings()
 
 
-def _build(doc: "Document", encoder: PageEncoder, folder: Path, about: dict[str, Any], quiet: bool) -> None:
+def _build(
+    doc: "Document",
+    encoder: PageEncoder,
+    folder: Path,
+    about: dict[str, Any],
+    settings: IndexSettings,
+    done: Progress,
+) -> None:
     """Builds an index and publishes it as `folder`; parts that a killed build left are used."""
     work = folder.with_name(f"{folder.name}.parts")
-    spans = [range(i, min(i + PART_PAGES, len(doc) + 1)) for i in range(1, len(doc) + 1, PART_PAGES)]
-    paths = [work / f"{span.start:06d}-{span.stop - 1:06d}.npz" for span in spans]
-    if not isinstance(encoder, ImageEncoder):
-        _ = doc.labels  # reads the document, with a bar of its own
-    with bar(len(doc), "indexing", "page", quiet) as progress:
-        missing = []
-        for span, path in zip(spans, paths, strict=True):
-            if load_part(path, len(span)) is None:
-                missing.append((span, path))
-            else:
-                progress.update(len(span))
-        for span, path in missing:
-            save_part(path, part_of(embed_pages(doc, encoder, span)))
-            progress.update(len(span))
+    size = min(PART_PAGES, encoder.batch_size) if isinstance(encoder, ImageEncoder) else PART_PAGES
+    parts = _usable_parts(work)
+    missing = _missing(list(parts), len(doc), size)
+    done(len(doc) - sum(len(span) for span in missing))
+    for span in missing:
+        pages = embed_pages(doc, encoder, span)
+        parts[span] = work / f"{span.start:06d}-{span.stop - 1:06d}.npz"
+        save_part(parts[span], part_of(pooled_page(page, settings.pool_factor) for page in pages))
+        done(len(span))
+    ordered = sorted(parts.items(), key=lambda item: item[0].start)
     with scratch_dir(folder) as scratch:
-        write_index(scratch, lambda: _parts(paths, spans), about)
+        write_index(scratch, lambda: _parts(ordered), {**about, "doc_id": doc.doc_id})
         shutil.rmtree(folder, ignore_errors=True)  # one that does not match
         publish_dir(scratch, folder)
     shutil.rmtree(work, ignore_errors=True)
 
 
-def _parts(paths: Sequence[Path], spans: Sequence[range]) -> Iterator[Part]:
-    for path, span in zip(paths, spans, strict=True):
+def _usable_parts(work: Path) -> dict[range, Path]:
+    """The parts that an interrupted build left, whatever batches it worked in; damaged ones are left out."""
+    found: dict[range, Path] = {}
+    free = 1  # the first page that none of them holds yet
+    for path in sorted(work.glob("??????-??????.npz")):
+        first, _, last = path.stem.partition("-")
+        if not (first.isdigit() and last.isdigit()):
+            continue
+        span = range(int(first), int(last) + 1)
+        if span.start >= free and load_part(path, len(span)) is not None:
+            found[span] = path
+            free = span.stop
+    return found
+
+
+def _missing(have: Sequence[range], pages: int, size: int) -> list[range]:
+    """The pages that no part holds, at most `size` at a time."""
+    missing, free = [], 1
+    for span in [*have, range(pages + 1, pages + 1)]:
+        missing += [range(i, min(i + size, span.start)) for i in range(free, span.start, size)]
+        free = span.stop
+    return missing
+
+
+def _parts(ordered: Sequence[tuple[range, Path]]) -> Iterator[Part]:
+    for span, path in ordered:
         part = load_part(path, len(span))
         if part is None:
             raise RuntimeError(f"{path}: was written a moment ago and cannot be read")

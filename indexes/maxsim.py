@@ -28,10 +28,17 @@ def best_matches(query: Vectors, vectors: Vectors, offsets: NDArray[np.int64]) -
     """
     if len(offsets) == 0 or offsets[0] != 0 or offsets[-1] != len(vectors) or (np.diff(offsets) < 0).any():
         raise ValueError(f"offsets {offsets.tolist()[:4]}... do not divide {len(vectors)} vectors")
-    best = np.full((len(offsets) - 1, len(query)), -np.inf, np.float32)
+    return page_maxima(vectors @ query.T, offsets)
+
+
+def page_maxima(similarities: Vectors, offsets: NDArray[np.int64]) -> Vectors:
+    """The maxima of similarities `(n, q)` over each page's vectors: `(pages, q)`, -inf where a page has none.
+
+    The offsets are those of `best_matches`.
+    """
+    best = np.full((len(offsets) - 1, similarities.shape[1]), -np.inf, np.float32)
     filled = np.flatnonzero(np.diff(offsets))
-    if len(filled) and len(query):
-        similarities = vectors @ query.T
+    if len(filled) and similarities.shape[1]:
         best[filled] = np.maximum.reduceat(similarities, offsets[:-1][filled], axis=0)
     return best
 
@@ -58,3 +65,21 @@ def total(best: Vectors) -> Vectors:
 def maxsim(query: Vectors, vectors: Vectors, offsets: NDArray[np.int64]) -> Vectors:
     """MaxSim of a query `(q, dim)` with pages held one after the other (see `best_matches`): `(pages,)`."""
     return total(best_matches(query, vectors, offsets))
+
+
+def best_pages(scores: Vectors, k: int) -> list[int]:
+    """The `k` pages with the highest scores, best first; ties keep the order of the pages.
+
+    Fewer where there are fewer; a page without vectors (-inf) is never among them.
+
+    Raises:
+        ValueError: `k` is below 1.
+    """
+    if k < 1:
+        raise ValueError(f"k {k}: expected at least 1")
+    rows = np.flatnonzero(scores > -np.inf)
+    if len(rows) > k:
+        least = np.partition(scores[rows], len(rows) - k)[len(rows) - k]
+        rows = rows[scores[rows] >= least]
+    order = np.argsort(-scores[rows], kind="stable")[:k]
+    return [int(row) for row in rows[order]]

@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from indexes.cache import write_atomic, write_error, write_new
 from indexes.encoders.protocol import PageEmbedding
+from indexes.errors import InputError
 
 FORMAT = 3
 FULL = np.float32(65535)
 MANIFEST = "manifest.json"
 PROJECTION = "projection.npy"
+MOST_POOLED = 64
 KINDS = ("vectors", "pooled")
 
 
@@ -36,10 +38,16 @@ class IndexSettings:
         dim: multi-vectors are projected to this many dimensions, if they have more.
         bits: 4, 8 or 16 a dimension of a multi-vector; None: 8 up to 192 dimensions, else 4, so that a
             vector takes at most 192 bytes. Pooled vectors always have 16 and all their dimensions.
+        pool_factor: of the similar multi-vectors of a page, one is kept for about so many; 1 keeps all.
     """
 
     dim: int = 384
     bits: int | None = None
+    pool_factor: int = 1
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.pool_factor <= MOST_POOLED:
+            raise InputError(f"pool_factor {self.pool_factor}: expected 1 to {MOST_POOLED}")
 
     def bits_for(self, dim: int) -> int:
         """How many bits a dimension of vectors of so many dimensions has."""
@@ -126,13 +134,13 @@ def write_index(folder: Path, parts: Callable[[], Iterator[Part]], about: Mappin
             index.add(project(part.arrays[kind], projection))
             boxes.append(part.arrays[f"{kind}_boxes"])
             sizes.append(part.arrays[f"{kind}_counts"])
-        _save_index(folder / f"{kind}.faiss", index)
+        save_faiss(folder / f"{kind}.faiss", index)
         _save_array(folder / f"{kind}_boxes.npy", np.concatenate(boxes))
         offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
         _save_array(folder / f"{kind}_offsets.npy", offsets)
         counts[kind] = index.ntotal
-    files = {p.name: {"bytes": p.stat().st_size, "sha256": _sha256(p)} for p in sorted(folder.iterdir())}
-    manifest = {**about, "format": FORMAT, "versions": _versions(), "counts": counts, "files": files}
+    said = {"format": FORMAT, "versions": versions(), "counts": counts, "files": files_of(folder)}
+    manifest = {**about, **said}
     write_atomic(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True).encode())
 
 
@@ -142,7 +150,12 @@ def _save_array(path: Path, array: NDArray[Any]) -> None:
     write_new(path, buffer.getvalue())
 
 
-def _save_index(path: Path, index: Any) -> None:
+def save_faiss(path: Path, index: Any) -> None:
+    """Writes a FAISS index to a file that nobody else knows of yet.
+
+    Raises:
+        InputError: the disk is full or the folder cannot be written.
+    """
     import faiss
 
     library: Any = faiss
@@ -159,7 +172,9 @@ def _empty_index(
     import faiss
 
     quantizer = faiss.ScalarQuantizer
-    types = {4: quantizer.QT_4bit, 8: quantizer.QT_8bit, 16: quantizer.QT_fp16}
+    # The upper half of a float32 is what `indexes.scan` reads at the speed of memory.
+    half = quantizer.QT_bf16 if kind == "vectors" else quantizer.QT_fp16
+    types = {4: quantizer.QT_4bit, 8: quantizer.QT_8bit, 16: half}
     dim = next(parts()).arrays[kind].shape[1] if projection is None else len(projection)
     index: Any = faiss.IndexScalarQuantizer(dim, types[bits], faiss.METRIC_INNER_PRODUCT)
     if bits == 16:
@@ -201,14 +216,38 @@ def projection_of(arrays: Iterable[NDArray[Any]], dim: int) -> NDArray[np.float3
     return np.ascontiguousarray(axes * signs[:, None], dtype=np.float32)
 
 
-def check_index(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
+def check_index(folder: Path, about: Mapping[str, Any], *, checksums: bool = True) -> dict[str, Any]:
     """Reads the manifest of an index on disk and checks its files against it.
+
+    Args:
+        folder: where the index lies.
+        about: what the manifest must say; what it is not asked for may be anything.
+        checksums: whether files are read through; else only their sizes are compared.
 
     Returns:
         The manifest.
 
     Raises:
         MismatchError: there is no index, it is of something else, or a file is missing or damaged.
+    """
+    manifest = read_manifest(folder)
+    expected = {**json.loads(json.dumps(about)), "format": FORMAT}
+    for key, value in expected.items():
+        if manifest.get(key) != value:
+            raise MismatchError(f"{key} is {manifest.get(key)!r}, expected {value!r}")
+    names = {f"{kind}{end}" for kind in KINDS for end in (".faiss", "_boxes.npy", "_offsets.npy")}
+    files = manifest.get("files")
+    if not isinstance(files, dict) or not names <= set(files) <= names | {PROJECTION}:
+        raise MismatchError("the manifest does not list the files of an index")
+    check_files(folder, files, checksums)
+    return manifest
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest in a folder.
+
+    Raises:
+        MismatchError: there is none, or it is no JSON object.
     """
     try:
         manifest = json.loads((folder / MANIFEST).read_bytes())
@@ -218,21 +257,26 @@ def check_index(folder: Path, about: Mapping[str, Any]) -> dict[str, Any]:
         raise MismatchError(f"the manifest cannot be read ({error})") from error
     if not isinstance(manifest, dict):
         raise MismatchError("the manifest is no object")
-    expected = {**json.loads(json.dumps(about)), "format": FORMAT}
-    for key, value in expected.items():
-        if manifest.get(key) != value:
-            raise MismatchError(f"{key} is {manifest.get(key)!r}, expected {value!r}")
-    files = manifest.get("files")
-    names = {f"{kind}{end}" for kind in KINDS for end in (".faiss", "_boxes.npy", "_offsets.npy")}
-    if not isinstance(files, dict) or not names <= set(files) <= names | {PROJECTION}:
-        raise MismatchError("the manifest does not list the files of an index")
+    return manifest
+
+
+def check_files(folder: Path, files: Mapping[str, Any], checksums: bool = True) -> None:
+    """Checks files against what a manifest says of them (see `files_of`).
+
+    Raises:
+        MismatchError: one is missing or damaged.
+    """
     for name, told in files.items():
         path = folder / name
         if not path.is_file():
             raise MismatchError(f"{name} is missing")
-        if path.stat().st_size != told["bytes"] or _sha256(path) != told["sha256"]:
+        if path.stat().st_size != told["bytes"] or (checksums and _sha256(path) != told["sha256"]):
             raise MismatchError(f"{name} is damaged")
-    return manifest
+
+
+def files_of(folder: Path) -> dict[str, Any]:
+    """The files in a folder with their sizes and checksums, as a manifest lists them."""
+    return {p.name: {"bytes": p.stat().st_size, "sha256": _sha256(p)} for p in sorted(folder.iterdir())}
 
 
 def _sha256(path: Path) -> str:
@@ -240,11 +284,15 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _versions() -> dict[str, str]:
-    packages = ("faiss-cpu", "numpy", "onnxruntime", "pymupdf")
+def versions() -> dict[str, str]:
+    """What had a part in an index; other versions are no reason to refuse it."""
+    packages = ("colpali-engine", "faiss-cpu", "numpy", "onnxruntime", "pymupdf", "torch", "transformers")
     return {"python": platform.python_version(), **{name: version(name) for name in packages}}
 
 
 def settings_dict(settings: IndexSettings) -> dict[str, Any]:
-    """The settings as they stand in a manifest."""
-    return asdict(settings)
+    """The settings as they stand in a manifest: the pool factor only where it is not 1."""
+    kept = asdict(settings)
+    if settings.pool_factor == 1:
+        del kept["pool_factor"]
+    return kept

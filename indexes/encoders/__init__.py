@@ -36,7 +36,8 @@ def load_encoder(name: str, **settings: Any) -> PageEncoder:
 
     Args:
         name: a key of `ENCODERS`.
-        settings: of `colqwen`: `model`, `base`, `device`, `max_num_visual_tokens`, `batch_size`, `dpi`.
+        settings: of `colqwen`: `model`, `base`, `device`, `max_num_visual_tokens`, `batch_size`, `dpi`,
+            `pool_factor`.
 
     Raises:
         InputError: there is no encoder of this name, it has no such setting, its model is not there, or its

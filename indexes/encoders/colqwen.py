@@ -41,11 +41,13 @@ class ColQwenSettings:
         max_num_visual_tokens: vectors a page at most, for the Qwen models; 768 by default.
         dpi: of the rendered pages; the model shrinks them to its visual tokens.
         batch_size: pages at a time; by default by the device. It halves when memory runs out.
+        pool_factor: how many similar vectors of a page are merged into one in an index; 1 keeps all.
     """
 
     max_num_visual_tokens: int | None = None
     dpi: float = 144
     batch_size: int | None = None
+    pool_factor: int = 1
 
     def __post_init__(self) -> None:
         tokens, batch = self.max_num_visual_tokens, self.batch_size
@@ -55,6 +57,8 @@ class ColQwenSettings:
             raise InputError(f"batch_size {batch}: expected at least 1")
         if not 36 <= self.dpi <= 600:
             raise InputError(f"dpi {self.dpi}: expected 36 to 600")
+        if not 1 <= self.pool_factor <= 64:
+            raise InputError(f"pool_factor {self.pool_factor}: expected 1 to 64")
 
 
 class ColQwen:
@@ -66,6 +70,7 @@ class ColQwen:
             not enter: an index built on a GPU is searched from a CPU.
         dim: of its vectors.
         batch_size: pages at a time, as far as memory has allowed.
+        pool_factor: as in the settings; it is no part of the revision: queries are the same.
     """
 
     name = "colqwen"
@@ -78,6 +83,7 @@ class ColQwen:
         self.dim = loaded.dim
         self.dpi = settings.dpi
         self.device = loaded.device
+        self.pool_factor = settings.pool_factor
         self.batch_size = settings.batch_size or BATCHES[loaded.device.partition(":")[0]]
 
     def encode_images(self, refs: Sequence[PageRef], images: "Sequence[Image]") -> list[PageEmbedding]:

@@ -66,10 +66,19 @@ class TextEncoder(Encoder, Protocol):
 
 @runtime_checkable
 class ImageEncoder(Encoder, Protocol):
-    """An encoder that looks at pages, rendered at `dpi`; `dim` is that of all its vectors."""
+    """An encoder that looks at pages.
+
+    Attributes:
+        dpi: at which pages are rendered.
+        dim: of all its vectors.
+        batch_size: how many pages it takes at a time, at present.
+        pool_factor: how many similar vectors of a page the index is to merge into one; 1 keeps all.
+    """
 
     dpi: float
     dim: int
+    batch_size: int
+    pool_factor: int
 
     def encode_images(self, refs: Sequence[PageRef], images: "Sequence[Image]") -> list[PageEmbedding]:
         """Embeds pages by their images, one for each ref; a page's result does not depend on the others."""

@@ -1,0 +1,106 @@
+"""The vectors of an index on disk: FAISS codes, boxes and offsets, all memory-mapped."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from indexes.maxsim import best_matches
+from indexes.scan import Scan, scannable, stripes
+from indexes.vectors import FULL, PROJECTION, project
+
+Floats = NDArray[np.float32]
+BLOCK = 8192  # vectors decoded at a time
+
+
+class Store:
+    """The vectors of one kind, `vectors` or `pooled`, of one document.
+
+    Attributes:
+        offsets: `(pages + 1,)`; the page in row `i` owns the vectors `offsets[i]` to `offsets[i + 1]`.
+    """
+
+    def __init__(self, folder: Path, kind: str) -> None:
+        import faiss
+
+        # A page takes microseconds: threads that spin between pages cost more than they gain.
+        faiss.omp_set_num_threads(1)
+        library: Any = faiss
+        self._index = library.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
+        self._boxes = np.load(folder / f"{kind}_boxes.npy", mmap_mode="r", allow_pickle=False)
+        self.offsets: NDArray[np.int64] = np.load(folder / f"{kind}_offsets.npy", allow_pickle=False)
+        path = folder / PROJECTION
+        projected = kind == "vectors" and path.exists()
+        self._projection: Floats | None = np.load(path, allow_pickle=False) if projected else None
+        self._codes: NDArray[np.uint8] | None = None
+        if self._index.sq.qtype == faiss.ScalarQuantizer.QT_bf16 and scannable(self._index.d):
+            size = int(self._index.ntotal) * 2 * int(self._index.d)
+            self._codes = np.zeros(0, np.uint8)
+            if size:
+                self._codes = faiss.rev_swig_ptr(self._index.codes.data(), size)
+                self._codes.flags.writeable = False
+
+    @property
+    def dim(self) -> int:
+        """Of the vectors as they were embedded."""
+        return int(self._index.d) if self._projection is None else int(self._projection.shape[1])
+
+    def projected(self, query: Floats) -> Floats:
+        """A query `(q, dim)` in the dimensions of the index."""
+        return project(query, self._projection)
+
+    def best_matches(self, query: Floats, rows: Sequence[int] | None = None) -> Floats:
+        """Each query vector's highest inner product on each page: `(pages, q)`, -inf where it has no vectors.
+
+        Args:
+            query: `(q, dim)`, in the dimensions of the encoder.
+            rows: which pages; None: all.
+        """
+        query = self.projected(query)
+        matches = self._decoding(query) if self._codes is None else Scan(query, self._codes).best_matches
+        if rows is None:
+            return matches(self.offsets)
+        best = np.full((len(rows), len(query)), -np.inf, np.float32)
+        for i, row in enumerate(rows):
+            best[i] = matches(self.offsets[row : row + 2])[0]
+        return best
+
+    def page(self, row: int) -> tuple[Floats, Floats]:
+        """The vectors `(n, inner)`, in the dimensions of the index, and boxes `(n, 4)` of a page."""
+        start, end = int(self.offsets[row]), int(self.offsets[row + 1])
+        return self._decoded(start, end), self._boxes[start:end].astype(np.float32) / FULL
+
+    def blocks(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
+        """The vectors `(n, dim)` of pages `first` to `last` (exclusive) and their pages' rows `(n,)`.
+
+        They have the dimensions of the encoder again, and come as many at a time as are decoded at a time.
+        """
+        offsets = self.offsets[first : (len(self.offsets) - 1 if last is None else last) + 1]
+        for start, end in stripes(offsets, BLOCK):
+            vectors = self._decoded(int(offsets[start]), int(offsets[end]))
+            if self._projection is not None:
+                vectors = vectors @ self._projection
+            yield vectors, np.repeat(np.arange(first + start, first + end), np.diff(offsets[start : end + 1]))
+
+    def _decoding(self, query: Floats) -> Callable[[NDArray[np.int64]], Floats]:
+        """The same as `Scan.best_matches`, for codes that FAISS must decode."""
+
+        def matches(offsets: NDArray[np.int64]) -> Floats:
+            best = np.full((len(offsets) - 1, len(query)), -np.inf, np.float32)
+            for first, last in stripes(offsets, BLOCK) if len(query) else ():
+                start, end = int(offsets[first]), int(offsets[last])
+                best[first:last] = best_matches(
+                    query, self._decoded(start, end), offsets[first : last + 1] - start
+                )
+            return best
+
+        return matches
+
+    def _decoded(self, start: int, end: int) -> Floats:
+        """The vectors `start` to `end` (exclusive) in the dimensions of the index."""
+        if end == start:
+            return np.zeros((0, self._index.d), np.float32)
+        decoded: Floats = self._index.reconstruct_n(start, end - start)
+        return decoded
