@@ -5,7 +5,7 @@
     python benchmarks/answers.py DATA --benchmark financebench
 
 MMLongBench answers are scored by the rules of the benchmark's first version on the questions of the second;
-FinanceBench by a rule of our own: the first number of the gold answer within 1 %, or its words contained.
+FinanceBench by the rule of `eval.metrics.answers`: the first number within 1 %, or the words contained.
 Intervals are bootstrapped over documents. `--save FILE` keeps facts and answers, from which
 `benchmarks/calibration.py` fits the abstention threshold.
 """
@@ -13,7 +13,6 @@ Intervals are bootstrapped over documents. `--save FILE` keeps facts and answers
 import argparse
 import json
 import random
-import re
 import sys
 import time
 from collections import defaultdict
@@ -30,9 +29,9 @@ sys.path[:] = [  # a script beside this one is named like a package
 ]
 
 from agent.readers import load_reader  # noqa: E402
-from agent.readers.extractive.text import fold, numbers  # noqa: E402
 from agent.types import UNANSWERABLE, EvidenceRegion, Fact, FactDraft, Reader, ReadTask  # noqa: E402
 from eval.benchmarks import Question, load  # noqa: E402
+from eval.metrics import answers  # noqa: E402
 from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer  # noqa: E402
 from indexes.document import Document  # noqa: E402
 from indexes.errors import InputError, run_command  # noqa: E402
@@ -65,31 +64,10 @@ def prediction_for_scoring(text: str) -> str:
     return NOT_ANSWERABLE if text == UNANSWERABLE else text
 
 
-def finance_score(gold: str, prediction: str) -> float:
-    """1 where the prediction has the first number of the gold answer within 1 %, or its words.
-
-    Percentages agree with shares of one. A gold answer of words only must be contained in the prediction, or
-    the prediction's first word (yes, no) must be its first word.
-    """
-    if prediction == UNANSWERABLE:
-        return 0.0
-    wanted = [n.value for n in numbers(gold)]
-    got = [n.value for n in numbers(prediction)]
-    if wanted and got:
-        target = abs(wanted[0])
-        return float(
-            any(abs(abs(g) * f - target) <= 0.01 * max(target, 1e-9) for g in got for f in (1.0, 100.0, 0.01))
-        )
-    first, said = re.findall(r"\w+", fold(gold)), re.findall(r"\w+", fold(prediction))
-    if first[:1] in (["yes"], ["no"]) or said[:1] in (["yes"], ["no"]):
-        return float(first[:1] == said[:1])
-    return float(bool(said) and (" ".join(said) in " ".join(first) or " ".join(first) in " ".join(said)))
-
-
 def _score(benchmark: str, question: Question, prediction: str) -> float:
     if benchmark == "mmlongbench":
         return score_answer(question.answer, prediction_for_scoring(prediction), question.answer_format)
-    return finance_score(question.answer, prediction)
+    return float(answers.score_answer(question.answer, prediction))
 
 
 # ---- settings

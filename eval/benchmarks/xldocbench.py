@@ -79,7 +79,9 @@ def _question(source: Source, row: Row, key: str, keys: Keys, lengths: Mapping[s
         question=str(row.get("question", "")),
         documents=documents,
         answer="" if value is None else str(value),
-        answer_format=str(answer.get("verification_rule") or form),
+        answer_format="unanswerable"
+        if unanswerable is True
+        else str(answer.get("verification_rule") or form),
         gold_pages=pages,
         answerable=unanswerable is not True,
         slices=_slices(metadata, entries, pages, lengths),

@@ -5,11 +5,13 @@ two differences: an answer is parsed, never evaluated as code, and a row on whic
 scores 0 (`is_unscoreable` says which rows those are, so that they can be counted beside the result).
 """
 
-import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from eval.metrics.distance import anls
+from eval.metrics.literals import literal
 
 NOT_ANSWERABLE = "Not answerable"
 
@@ -21,25 +23,6 @@ _EMAIL = re.compile(r"[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}")
 
 class _UnscoreableError(ValueError):
     """The public scorer raises on this pair."""
-
-
-def levenshtein(first: str, second: str) -> int:
-    """Edit distance (insert, delete, substitute cost 1)."""
-    short, long = sorted((first, second), key=len)
-    previous = list(range(len(short) + 1))
-    for i, letter in enumerate(long, 1):
-        row = [i]
-        for j, other in enumerate(short, 1):
-            row.append(min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (letter != other)))
-        previous = row
-    return previous[-1]
-
-
-def anls(gold: str, pred: str, threshold: float = 0.5) -> float:
-    """1 - edit distance / longer length; values of `threshold` and below become 0."""
-    length = max(len(gold), len(pred))
-    value = 1.0 - (levenshtein(gold, pred) / length if length else 0.0)
-    return value if value > threshold else 0.0
 
 
 def clean(value: object) -> str:
@@ -63,7 +46,8 @@ def _digits(value: float) -> int:
     return len(str(value).split(".")[-1]) if "." in str(value) else 3
 
 
-def _float_equal(gold: float, pred: float) -> bool:
+def within_percent(gold: float, pred: float) -> bool:
+    """Within 1 % of gold, gold/100 or gold*100, or equal to one of them after rounding."""
     for target in (gold / 100, gold, gold * 100):
         if math.isclose(target, pred, rel_tol=0.01):
             return True
@@ -89,7 +73,7 @@ def _score_float(gold: object, pred: object) -> float:
     except ValueError as error:
         raise _UnscoreableError("the gold answer is no number") from error
     try:
-        return float(_float_equal(wanted, float(clean(pred))))
+        return float(within_percent(wanted, float(clean(pred))))
     except ValueError:
         return 0.0
 
@@ -102,13 +86,14 @@ def _score_text(gold: object, pred: object) -> float:
 def _as_list(value: object) -> list[object]:
     if isinstance(value, str) and value.startswith("["):
         try:
-            value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+            value = literal(value)
+        except ValueError as error:
             raise _UnscoreableError("not a list literal") from error
     return list(value) if isinstance(value, list) else [value]
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether Python reads the text as a number."""
     try:
         float(text)
     except ValueError:
@@ -123,7 +108,7 @@ def _score_list(gold: object, pred: object) -> float:
     if not golds:
         raise _UnscoreableError("an empty list")
     wanted, got = sorted(map(clean, golds)), sorted(map(clean, preds))
-    if _is_number(wanted[0]) or is_exact_type(wanted[0]):
+    if is_number(wanted[0]) or is_exact_type(wanted[0]):
         return float("-".join(wanted) == "-".join(got))
     return min(anls(w, g) for w, g in zip(wanted, got, strict=True))
 

@@ -1,4 +1,4 @@
-"""MMLongBench answer scores, aggregates and page scores, against the golden vectors and by hand."""
+"""MMLongBench answer scores and aggregates, against the golden vectors and by hand."""
 
 import json
 from pathlib import Path
@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from eval.metrics.mmlongbench import aggregate, aggregate_v2, anls, is_unscoreable, levenshtein, score_answer
-from eval.metrics.pages import page_prf
+from eval.metrics.distance import anls, levenshtein
+from eval.metrics.mmlongbench import aggregate, aggregate_v2, is_unscoreable, score_answer
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -30,12 +30,6 @@ def test_aggregates_agree_with_the_public_scorers(shared_vectors: Path) -> None:
         assert aggregate(row["samples"]) == pytest.approx(row["expected"], abs=1e-9)
     for row in rows(shared_vectors / "mmlongbench_v2_aggregate.jsonl"):
         assert aggregate_v2(row["samples"]) == pytest.approx(row["expected"], abs=1e-9)
-
-
-def test_page_scores_agree_with_the_public_scorer(shared_vectors: Path) -> None:
-    for row in rows(shared_vectors / "docscope_pages.jsonl"):
-        result = page_prf(row["predicted"], row["gold"])
-        assert all(result[k] == pytest.approx(row["expected"][k], abs=1e-9) for k in result), row  # type: ignore[literal-required]
 
 
 @pytest.mark.parametrize(
@@ -77,12 +71,3 @@ def test_aggregates_of_nothing_are_zero() -> None:
     assert aggregate_v2([]) == {"accuracy": 0.0, "f1": 0.0}
     abstained = [{"answer": "3", "pred": "Not answerable", "score": 0.0}]
     assert aggregate(abstained) == {"accuracy": 0.0, "f1": 0.0}
-
-
-def test_pages_count_as_sets() -> None:
-    assert page_prf([4, 4, 5], [4]) == {
-        "tp": 1, "fp": 1, "fn": 0, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3)
-    }  # fmt: skip
-    assert page_prf([], [])["f1"] == 1.0
-    assert page_prf([1], [])["recall"] == 1.0
-    assert page_prf([], [1])["precision"] == 1.0
