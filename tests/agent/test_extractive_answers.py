@@ -9,7 +9,8 @@ import pytest
 from reader_pages import balance, page_of, right, statement
 
 from agent.arithmetic import evaluate
-from agent.readers import READERS, load_reader
+from agent.config import Config
+from agent.readers import READERS, load_model, load_reader
 from agent.readers.extractive import answers, confidence
 from agent.readers.extractive.attempts import Attempt
 from agent.readers.extractive.planning import make_plan
@@ -214,9 +215,13 @@ def test_the_encoder_refines_the_order_of_candidates() -> None:
 
 
 def test_readers_are_known_by_name() -> None:
-    assert load_reader("extractive").name == "extractive" and "extractive" in READERS
+    assert load_reader(Config()).name == "extractive" and "extractive" in READERS
     with pytest.raises(InputError, match="extractive"):
-        load_reader("extractiv")
+        load_reader(Config(reader="extractiv"))
+    with pytest.raises(InputError, match="reader 'chat' needs a model: set reader_model"):
+        load_reader(Config(reader="chat"))
+    with pytest.raises(InputError, match="reader 'extractive' is no model; those are chat, qwen"):
+        load_model(Config())
 
 
 def register() -> tuple[Page, Page]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 
+from agent.listing import as_list
 from agent.readers.extractive.attempts import (
     Attempt,
     Value,
@@ -139,7 +140,7 @@ def _cells_by_number(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> A
                 break
     if len(members) < 2 or len(members) < len(ids):
         return None
-    return Attempt(_as_list(members), "cells by number", tuple(used), "the cell in the row of each number")
+    return Attempt(as_list(members), "cells by number", tuple(used), "the cell in the row of each number")
 
 
 def _listed(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | None:
@@ -147,11 +148,11 @@ def _listed(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> Attempt | 
     for fact in best:
         found = read_list(fact.text)
         if found and 2 <= len(found[1]) <= 12:
-            return Attempt(_as_list(found[1]), "list", (fact,), "the items of the list")
+            return Attempt(as_list(found[1]), "list", (fact,), "the items of the list")
     for fact in best:
         members = enumerated(bare(fact.text))
         if members:
-            return Attempt(_as_list(members), "enumeration", (fact,), "the members that the sentence names")
+            return Attempt(as_list(members), "enumeration", (fact,), "the members that the sentence names")
     return None
 
 
@@ -162,13 +163,9 @@ def _several_numbers(analysis: Analysis, plan: Plan, facts: Sequence[Fact]) -> A
         found = values(fact, analysis)
         if 2 <= len(found) <= 6:
             return Attempt(
-                _as_list([v.shown for v in found]), "list of numbers", (fact,), "stated in the fact"
+                as_list([v.shown for v in found]), "list of numbers", (fact,), "stated in the fact"
             )
     return None
-
-
-def _as_list(members: Sequence[str]) -> str:
-    return "[" + ", ".join("'" + m.replace("'", "’").replace("\\", "") + "'" for m in members) + "]"
 
 
 _NEGATIVE = ("no", "not", "none", "never", "neither", "without", "cannot", "n't")

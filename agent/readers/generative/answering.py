@@ -1,0 +1,148 @@
+"""Answering from the ledger: the evidence test, the answer's form, and the check of the answer."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from agent.listing import as_list
+from agent.models import Model, ModelError, Request
+from agent.readers.generative.memory import facts_text, question_text
+from agent.readers.generative.prompts import FORMATS, prompt
+from agent.readers.generative.replies import ask
+from agent.readers.generative.safe import safe
+from agent.readers.generative.schemas import answer_schema, verify_schema
+from agent.readers.generative.sizes import Sizes
+from agent.readers.generative.values import integer, objects, share, text_of, texts, truth
+from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan, Usage
+
+MAX_ANSWER = 1000  # characters
+NEEDS_ALL = ("comparison", "difference")
+"""Kinds of answer that don't stand while one of their parts has no evidence."""
+
+_ABSTAINS = re.compile(
+    r"(?:is |it is )?(?:un|not )"
+    r"(?:answerable|specified|mentioned|stated|available|provided|disclosed|found|given)"
+    r"|n/?a|unknown|cannot be (?:determined|answered)|can't be determined|i don'?t know|no answer"
+    r"|the (?:document|text|facts|provided facts) (?:does|do) not .*",
+    re.IGNORECASE,
+)
+
+
+def abstains(text: str) -> bool:
+    """Whether an answer's words only say that there is none."""
+    return bool(_ABSTAINS.fullmatch(text.strip(" .!'\"")))
+
+
+def answer(
+    question: str, plan: Plan, facts: Sequence[Fact], model: Model, sizes: Sizes, *, check: bool
+) -> DraftAnswer:
+    """Answers from facts, or abstains; without any fact the model is not even asked.
+
+    Raises:
+        ModelError: there was no reply.
+        ValueError: the replies could not be used.
+    """
+    if not facts:
+        wanted = "; ".join(plan.parts)
+        return _abstention(f"no page that was read holds evidence for: {wanted}", Usage(), ())
+    system = prompt("answer").replace("{format}", FORMATS[plan.answer_type])
+    schema, asked = answer_schema(), question_text(question, plan)
+    budget = sizes.room(system, schema, asked)
+    told, shown = facts_text(facts, model.text_tokens, budget)
+    request = Request("answer", system, (asked, told), schema, min(1000, sizes.reply))
+    heard = ask(model, request, lambda reply: _answer(reply, plan, shown))
+    if heard.value is None:
+        raise ValueError("; ".join(heard.notes))
+    reply = replace(heard.value, usage=heard.usage, notes=heard.notes)
+    return _checked(reply, question, shown, model, sizes) if check and not reply.abstains else reply
+
+
+def _abstention(reason: str, usage: Usage, notes: tuple[str, ...]) -> DraftAnswer:
+    return DraftAnswer(UNANSWERABLE, (), reason, 0.0, usage=usage, notes=notes)
+
+
+def _answer(reply: Mapping[str, Any], plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
+    if not {"answer", "answerable", "items"} & set(reply):
+        raise ValueError("`answer` is missing")
+    known = {fact.id: fact for fact in facts}
+    text = text_of(reply.get("answer"), MAX_ANSWER)
+    items = texts(reply.get("items"), 200, 60)
+    if plan.answer_type == "list" and items:
+        text = as_list(items)
+    reason = text_of(reply.get("reason"), 500)
+    cited = [i for i in texts(reply.get("facts"), 20, 64) if i in known]
+    supported, tested = _tested(reply, len(plan.parts), known)
+    if not cited:
+        cited = [i for ids in supported.values() for i in ids]
+    still = [i for i in range(len(plan.parts)) if i not in supported] if tested else []
+    if not text or abstains(text) or not truth(reply.get("answerable"), True):
+        return _abstention(reason or "the facts do not say", Usage(), ())
+    if tested and (not supported or (still and plan.answer_type in NEEDS_ALL)):
+        wanted = "; ".join(plan.parts[i] for i in still)
+        return _abstention(f"no fact answers: {wanted}", Usage(), ())
+    expression = text_of(reply.get("expression"), 300) or None
+    confidence = share(reply.get("confidence"), 0.5) * (1.0 - 0.5 * len(still) / len(plan.parts))
+    return DraftAnswer(text, tuple(dict.fromkeys(cited)), reason, confidence, expression)
+
+
+def _tested(
+    reply: Mapping[str, Any], parts: int, known: Mapping[str, Fact]
+) -> tuple[dict[int, list[str]], bool]:
+    """The parts that facts of the ledger support, by the model's own test, and whether it tested any."""
+    supported: dict[int, list[str]] = {}
+    tested = False
+    for item in objects(reply.get("parts"), 32):
+        number = integer(item.get("part"))
+        if number is None or not 1 <= number <= parts:
+            continue
+        tested = True
+        ids = [i for i in texts(item.get("facts"), 20, 64) if i in known]
+        if ids and truth(item.get("supported"), True):
+            supported[number - 1] = ids
+    return supported, tested
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    follows: bool
+    problem: str
+    answer: str
+    fact_ids: tuple[str, ...]
+
+
+def _checked(
+    reply: DraftAnswer, question: str, facts: Sequence[Fact], model: Model, sizes: Sizes
+) -> DraftAnswer:
+    """The answer if the model's check lets it through, else its correction, else an abstention."""
+    by_id = {fact.id: fact for fact in facts}
+    cited = [by_id[i] for i in reply.fact_ids]
+    if not cited:
+        return reply  # verification refuses it without a model
+    system, schema = prompt("verify"), verify_schema()
+    said = f"Question: {safe(question)}\nAnswer: {safe(reply.text)}"
+    if reply.expression:
+        said += f"\nComputed as: {safe(reply.expression)}"
+    told, _ = facts_text(cited, model.text_tokens, sizes.room(system, schema, said))
+    request = Request("verify", system, (said, told), schema, min(400, sizes.reply))
+    try:
+        heard = ask(model, request, lambda verdict: _verdict(verdict, by_id))
+    except ModelError as error:
+        return replace(reply, notes=(*reply.notes, f"verify: {error}"))
+    usage, notes = reply.usage + heard.usage, (*reply.notes, *heard.notes)
+    verdict = heard.value
+    if verdict is None or verdict.follows:
+        return replace(reply, usage=usage, notes=notes)
+    notes = (*notes, f"verify: {reply.text[:80]!r} does not follow: {verdict.problem}")
+    if verdict.answer and not abstains(verdict.answer):
+        ids = verdict.fact_ids or reply.fact_ids
+        return replace(reply, text=verdict.answer, fact_ids=ids, expression=None, usage=usage, notes=notes)
+    return _abstention(verdict.problem or "the answer does not follow from the facts", usage, notes)
+
+
+def _verdict(reply: Mapping[str, Any], known: Mapping[str, Fact]) -> _Verdict:
+    if "follows" not in reply:
+        raise ValueError("`follows` is missing")
+    ids = tuple(i for i in texts(reply.get("facts"), 20, 64) if i in known)
+    problem, corrected = text_of(reply.get("problem"), 300), text_of(reply.get("answer"), MAX_ANSWER)
+    return _Verdict(truth(reply["follows"], True), problem, corrected, ids)

@@ -1,0 +1,59 @@
+"""The prompts, one file a role, each named by its hash."""
+
+import functools
+import hashlib
+from importlib import resources
+
+from agent.frames import BoxFrame
+
+ROLES = ("plan", "read", "decide", "answer", "verify")
+
+BOXES: dict[BoxFrame, str] = {
+    "qwen2.5-vl": "[x1, y1, x2, y2] in pixels of the picture",
+    "pixels": "[x1, y1, x2, y2] in pixels of the picture",
+    "thousand": "[x1, y1, x2, y2], each from 0 to 1000 of the picture's width or height",
+    "thousand-yx": "[y1, x1, y2, x2], each from 0 to 1000 of the picture's height or width",
+    "normalized": "[x1, y1, x2, y2], each from 0 to 1 of the picture's width or height",
+}
+
+FORMATS = {
+    "span": "a name, a date or a phrase as the document writes it.",
+    "number": "the number as the document prints it, with unit or scale if the question leaves them open.",
+    "count": "a whole number in digits.",
+    "list": "its members, separated by commas.",
+    "comparison": "the name of the one that the question asks for.",
+    "difference": "the computed number, with a percent sign if it is a percentage.",
+    "yes_no": "Yes or No.",
+}
+
+
+@functools.cache
+def prompt(role: str) -> str:
+    """The text of a role's prompt."""
+    return (resources.files("agent") / "prompts" / f"{role}.md").read_text(encoding="utf-8")
+
+
+def hashes() -> dict[str, str]:
+    """Of every role the beginning of its prompt's sha256."""
+    return {role: hashlib.sha256(prompt(role).encode()).hexdigest()[:12] for role in ROLES}
+
+
+def read_prompt(frame: BoxFrame | None, *, marks: bool, zoom: bool, cells: bool) -> str:
+    """The prompt of the role `read` for what the model sees; `frame` is None where it sees no pictures."""
+    pictures = boxes = again = told = ""
+    if frame is not None:
+        drawn = " The same numbers are drawn at the blocks." if marks else ""
+        pictures = f" A picture of the page comes after them.{drawn}"
+        boxes = f"\n  - `box`: where in the picture it stands, {BOXES[frame]}; empty if the blocks say it."
+    if zoom:
+        again = (
+            "\n- `zoom`: up to three places whose print is too small to read, to see them larger: `page`,"
+            " `blocks` and, if no block fits, `box`; else empty."
+        )
+    if cells:
+        told = (
+            "\n  - `cells`: for what stands in a table, [block, row, column] of each cell, by the row numbers"
+            " shown; columns count from 0; else empty."
+        )
+    text = prompt("read").replace("{pictures}", pictures).replace("{boxes}", boxes)
+    return text.replace("{zoom}", again).replace("{cells}", told)
