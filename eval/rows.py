@@ -1,7 +1,7 @@
 """The rows of an `infer.jsonl`: found again by their ids, read one by one."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,16 +48,21 @@ def parsed(line: bytes) -> Any:
         return None
 
 
-def each_row(path: Path, use: Callable[[dict[str, Any]], None]) -> int:
-    """Gives the rows of an `infer.jsonl` one by one, a repeated one as often as it stands there.
+class RowReader:
+    """The rows of an `infer.jsonl`, one by one.
 
-    Returns:
-        How many lines are no rows.
+    Attributes:
+        broken: lines met so far that are no rows.
     """
-    bad = 0
-    for _, line, row in _lines(path):
-        if isinstance(row, dict) and isinstance(row.get("question_id"), str):
-            use(row)
-        else:
-            bad += bool(line.strip())
-    return bad
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.broken = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows in the file's order."""
+        for _, line, row in _lines(self.path):
+            if isinstance(row, dict) and isinstance(row.get("question_id"), str):
+                yield row
+            else:
+                self.broken += bool(line.strip())

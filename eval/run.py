@@ -91,7 +91,8 @@ def run(job: Job) -> Outcome:
     """
     from agent.config import load_config
     from eval.benchmarks import load
-    from eval.manifest import data_digest, sitting
+    from eval.digest import data_digest
+    from eval.manifest import sitting
     from eval.runs import Identity, open_run
 
     config = load_config(job.config)

@@ -25,15 +25,17 @@ from eval.rows import Entry, scan_rows
 from indexes.cache import write_atomic, write_error
 from indexes.errors import InputError, one_line
 
-ROWS, CONFIG, MANIFEST, IDS, LOG, LOCK = (
+ROWS, CONFIG, MANIFEST, IDS, LOG, LOCK, SUMMARY, VERDICTS = (
     "infer.jsonl",
     "config.yaml",
     "manifest.json",
     "ids.txt",
     "log.txt",
     ".lock",
+    "summary.json",
+    "verdicts.jsonl",
 )
-OURS = frozenset({ROWS, CONFIG, MANIFEST, IDS, LOG, LOCK, "summary.json", "verdicts.jsonl"})
+OURS = frozenset({ROWS, CONFIG, MANIFEST, IDS, LOG, LOCK, SUMMARY, VERDICTS})
 FORMAT = 1
 SYNC_SECONDS = 1.0
 

@@ -119,8 +119,8 @@ def _pipe_safe(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def _records(tables: Sequence[Table]) -> list[dict[str, Any]]:
-    """One record a cell."""
+def records(tables: Sequence[Table]) -> list[dict[str, Any]]:
+    """One record a cell, for a machine."""
     return [
         {
             "table": table.title,
@@ -145,13 +145,13 @@ def _csv(tables: Sequence[Table]) -> str:
     fields = ("table", "system", "aggregate", "measure", "value", "n", "low", "high", "p")
     writer = csv.DictWriter(out, fields, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_records(tables))
+    writer.writerows(records(tables))
     return out.getvalue()
 
 
 def _json(tables: Sequence[Table]) -> str:
     value = [
-        {"title": table.title, "notes": list(table.notes), "figures": _records([table])} for table in tables
+        {"title": table.title, "notes": list(table.notes), "figures": records([table])} for table in tables
     ]
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 

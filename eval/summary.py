@@ -1,0 +1,43 @@
+"""`summary.json` of a run: every figure, what decided on it, and which questions it does not cover."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from eval.comparing import tables_of
+from eval.runs import SUMMARY, now
+from eval.scoring import ScoredRun
+from eval.tables import records
+from indexes.cache import write_atomic
+
+
+def summary(run: ScoredRun) -> dict[str, Any]:
+    """The summary as JSON values."""
+    return {
+        "format": 1,
+        "benchmark": run.benchmark,
+        "scored": now(),
+        "scorers": dict(run.names),
+        "counts": {
+            "asked": len(run.scored),
+            **{state: run.count(state) for state in ("ok", "failed", "missing", "unparsable")},
+            "abstained": sum(one.outcome.abstained for one in run.scored),
+            "unscoreable": sum(one.unscoreable for one in run.scored),
+            "unscored": len(run.unscored),
+            "strange_rows": len(run.strange),
+            "repeated_rows": len(run.repeated),
+            "broken_lines": run.broken,
+        },
+        "unscored": run.unscored,
+        "figures": records(tables_of([run])),
+    }
+
+
+def write_summary(run: ScoredRun, folder: Path) -> None:
+    """Writes the summary into the run's folder.
+
+    Raises:
+        InputError: it cannot be written.
+    """
+    text = json.dumps(summary(run), indent=1, ensure_ascii=False) + "\n"
+    write_atomic(folder / SUMMARY, text.encode("utf-8", "backslashreplace"))
