@@ -7,6 +7,7 @@ with what it has.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from agent.coverage import with_coverage
 from agent.grounding import Dropped, Grounded, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
@@ -46,7 +47,7 @@ def retrieve(state: State, run: Run) -> State:
     wanted = [ref for ref in state.get("wanted", ()) if ref not in seen]
     record = RoundRecord(
         number=len(state.get("rounds", ())) + 1,
-        queries=state["queries"],
+        queries=tuple(state["queries"]),
         retrieved=fuse(wanted, rankings),
         errors=tuple(errors),
         seconds=timer(),
@@ -155,7 +156,7 @@ def _task(state: State, run: Run, pages: Sequence[Page]) -> ReadTask:
 def _still_missing(readings: Sequence[Reading], state: State) -> tuple[int, ...]:
     """The parts that no reading of the round covers; those of the round before where nothing was read."""
     if not readings:
-        return state.get("missing", tuple(range(len(state["strategy"].parts))))
+        return tuple(state.get("missing", range(len(state["strategy"].parts))))
     common = set(readings[0].missing).intersection(*(reading.missing for reading in readings[1:]))
     return tuple(sorted(common))
 
@@ -212,7 +213,7 @@ def decide(state: State, run: Run) -> State:
         question=state["question"],
         plan=state["strategy"],
         facts=state.get("facts", []),
-        missing=state.get("missing", ()),
+        missing=tuple(state.get("missing", ())),
         queries=state.get("asked", []),
         rounds_left=max(0, left[0]),
         pages_left=max(0, left[1]),
@@ -327,4 +328,7 @@ def verify(state: State, run: Run) -> State:
         update["reply"] = reply
     if stop == "answered" and reply.abstains:
         stop = "abstained"
+    if made.sweep:
+        reply = with_coverage(reply, state.get("seen", ()), run.sizes, state["rounds"], facts)
+        update["reply"] = reply
     return update | {"stop": stop, "errors": errors, "seconds": {"verify": timer()}}

@@ -65,6 +65,8 @@ def _answer(trajectory: Trajectory) -> str:
         return "\n".join([*lines, f"No answer: the run failed ({plain(trajectory.failure)})"])
     stated = as_stated(trajectory)
     lines.append(f"Answer: {plain(reply.text)}" + (f"  (stated as {stated})" if stated else ""))
+    if reply.incomplete:
+        lines.append(f"Perhaps incomplete: {plain(reply.coverage)}")
     if reply.abstains:
         queries = dict.fromkeys(query for record in trajectory.rounds for query in record.queries)
         lines += [f"Looked for: {'; '.join(map(plain, queries))}", f"Not found: {plain(reply.reason)}"]

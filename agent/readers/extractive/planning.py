@@ -17,6 +17,7 @@ def make_plan(question: str) -> Plan:
     """Splits a question into its parts and the queries for them."""
     analysis = analyse(question)
     year = max(analysis.years) if analysis.years else None
+    sweep = analysis.answer_type == "list" or bool(counted_kind(analysis))
     if analysis.formula is not None:
         parts = formula_parts(analysis.formula, year)[:MAX_PARTS]
         return Plan(
@@ -24,8 +25,8 @@ def make_plan(question: str) -> Plan:
         )
     if analysis.options:
         parts = analysis.options
-        return Plan(analysis.answer_type, parts, (analysis.text, *parts))
-    return Plan(analysis.answer_type, (analysis.text,), (analysis.text,))
+        return Plan(analysis.answer_type, parts, (analysis.text, *parts), sweep=sweep)
+    return Plan(analysis.answer_type, (analysis.text,), (analysis.text,), sweep=sweep)
 
 
 def part_items(analysis: Analysis) -> tuple[LineItem, ...]:
