@@ -252,7 +252,6 @@ def _trained(joined: JoinedIndex, nlist: int) -> Any:
         clustering.max_points_per_centroid = SAMPLE
     index.pq.cp.max_points_per_centroid = 4096
     index.train(sample)
-    index.referenced = quantizer  # FAISS holds no reference to it
     return index
 
 

@@ -81,8 +81,8 @@ def test_pages_of_a_pdf_are_ranked_as_colpali_engine_ranks_them(
         query = model(**processor.process_queries([QUERY]))[0]
     expected = processor.score_multi_vector([query], pages, device="cpu")[0].numpy()
     found = index.maxsim(encoder.encode_query(QUERY))
-    assert np.abs(found - expected).max() < 8e-3  # the index keeps 16 bits
-    clear = np.abs(np.subtract.outer(expected, expected)) > 0.016
+    assert np.abs(found - expected).max() < 6e-3  # the index keeps 16 bits
+    clear = np.abs(np.subtract.outer(expected, expected)) > 0.012
     assert (
         np.sign(np.subtract.outer(found, found))[clear]
         == np.sign(np.subtract.outer(expected, expected))[clear]
