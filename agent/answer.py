@@ -21,6 +21,7 @@ from indexes.plain import plain
 
 if TYPE_CHECKING:
     from agent.config import Config
+    from agent.graph import Watch
     from agent.trajectory import Trajectory
     from agent.types import Reader
     from indexes.document import Document
@@ -68,8 +69,16 @@ class Asker:
     config: "Config"
     indexing_seconds: float = 0.0
 
-    def ask(self, question: str, question_id: str = "") -> "Trajectory":
+    def ask(self, question: str, question_id: str = "", watch: "Watch | None" = None) -> "Trajectory":
         """Runs the graph on a question.
+
+        With a reader whose calls cost, every step is on disk until the run ends: broken off, it goes on
+        where it was when it is asked again.
+
+        Args:
+            question: what to ask.
+            question_id: of the trajectory; `<document>::q1` by default.
+            watch: is told every step as it ends, as `agent.graph.ask` says.
 
         Raises:
             InputError: the question is empty or too long, or something that the user can put right stops it.
@@ -80,7 +89,14 @@ class Asker:
         text = checked_question(question)
         run = Run(self.documents, self.retriever, self.reader, self.config)
         name = f"pagetrail/{self.config.name or 'custom'}"
-        trajectory = ask(text, run, question_id=question_id or f"{self.doc_id}::q1", model=name)
+        trajectory = ask(
+            text,
+            run,
+            question_id=question_id or f"{self.doc_id}::q1",
+            model=name,
+            keep=bool(getattr(self.reader, "prompts", None)),
+            watch=watch,
+        )
         timings = {**trajectory.timings, "indexing": round(self.indexing_seconds, 4)}
         known = {document.doc_id: _known(document) for document in self.documents}
         return replace(trajectory, documents=known, timings=timings)
@@ -231,9 +247,21 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    try:
+        return parser().parse_args(arguments)
+    except InputError as error:
+        for word in arguments:
+            dashed = word.startswith("-") and not word.startswith("--")
+            if dashed and (word.lower().endswith(".pdf") or Path(word).exists()):
+                hint = f"for a document whose name begins with a dash write ./{word}"
+                raise InputError(f"{error}; {hint}") from error
+        raise
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
-    options = parser().parse_args(argv)
+    options = _options(sys.argv[1:] if argv is None else list(argv))
     for number, question in enumerate(options.questions, start=1):
         try:
             checked_question(question)
@@ -242,6 +270,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise
             raise InputError(f"question {number}: {error}") from error
     from agent.config import load_config
+    from agent.live import Live
 
     config = load_config(options.config, rounds=options.rounds, k=options.k)
     if options.out is not None and not options.out.strip():
@@ -258,7 +287,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     ):
         runs = []
         for number, question in enumerate(options.questions, start=1):
-            run = asker.ask(question, f"{asker.doc_id}::q{number}")
+            watch = None if options.quiet else Live(sys.stderr, several=len(asker.documents) > 1)
+            run = asker.ask(question, f"{asker.doc_id}::q{number}", watch)
             runs.append(run)
             _print(run, as_json=options.json, more=number < len(options.questions))
         if out is not None:

@@ -6,16 +6,21 @@ the best it has. The recursion limit is set beyond what the rounds can reach.
 
 import os
 import platform
+from collections.abc import Callable
+from contextlib import nullcontext
 from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
 from agent import nodes
-from agent.state import Run, State
+from agent.state import Run, State, spent
+from agent.steps import THREAD, earlier, kept_steps, steps_file
 from agent.tracing import untraced
 from agent.trajectory import Trajectory
 from agent.types import Usage
 from indexes.types import PageRef
+
+Watch = Callable[[str, State], None]
 
 NODES_A_ROUND = 4
 SLACK = 10
@@ -60,16 +65,56 @@ def recursion_limit(rounds: int) -> int:
     return NODES_A_ROUND * rounds + SLACK
 
 
-def ask(question: str, run: Run, *, question_id: str, model: str) -> Trajectory:
-    """Runs the graph on a question and returns what the run leaves; it never raises for what a reader did."""
-    graph = build(run)
-    start = run.clock()
-    with untraced():
-        state: State = graph.invoke(
-            {"question": question}, {"recursion_limit": recursion_limit(run.config.rounds)}
-        )
+def ask(
+    question: str,
+    run: Run,
+    *,
+    question_id: str,
+    model: str,
+    keep: bool = False,
+    watch: Watch | None = None,
+) -> Trajectory:
+    """Runs the graph on a question and returns what the run leaves; it never raises for what a reader did.
+
+    Args:
+        question: what is asked.
+        run: documents, retriever, reader and config.
+        question_id: of the trajectory.
+        model: of the trajectory.
+        keep: keep every step on disk until the run ends; the same run, broken off before, goes on where it
+            was.
+        watch: is told every step's name and what it changed, as it ends; of a run that goes on first
+            `resume` and what is known.
+
+    Raises:
+        InputError: something that the user can put right stops the run.
+    """
+    with untraced(), kept_steps(steps_file(question, run)) if keep else nullcontext() as saver:
+        graph = build(run, saver)
+        found = earlier(graph) if saver is not None else None
+        before = 0.0 if found is None else spent(found)
+        start = run.clock()
+        if found is not None and watch is not None:
+            watch("resume", found)
+        state = _run(graph, {"question": question} if found is None else None, run, watch)
     timings = {step: round(seconds, 4) for step, seconds in state["seconds"].items()}
-    return _trajectory(state, run, question_id, model, timings | {"total": round(run.clock() - start, 4)})
+    timings["total"] = round(before + run.clock() - start, 4)
+    return _trajectory(state, run, question_id, model, timings)
+
+
+def _run(graph: Any, begin: State | None, run: Run, watch: Watch | None) -> State:
+    """The state at the end; `begin` is None for a run that goes on."""
+    config: dict[str, Any] = {"recursion_limit": recursion_limit(run.config.rounds), **THREAD}
+    kept: dict[str, Any] = {"durability": "sync"} if graph.checkpointer is not None else {}
+    state: State = {}
+    for mode, chunk in graph.stream(begin, config, stream_mode=["updates", "values"], **kept):
+        if mode == "values":
+            state = chunk
+        elif watch is not None:
+            for step, update in chunk.items():
+                watch(step, update)
+    # A run that was broken off after its last step has nothing left to do.
+    return state if "reply" in state else graph.get_state(config).values
 
 
 def _trajectory(

@@ -34,6 +34,7 @@ class PageSource(Protocol):
     """What the graph needs of a document."""
 
     doc_id: str
+    sha256: str
     outline: tuple[OutlineEntry, ...]
 
     @property

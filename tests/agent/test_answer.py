@@ -80,6 +80,49 @@ def test_json_is_the_row_alone_one_line_a_question(given, capsys) -> None:
     assert rows[0]["model"] == "pagetrail/cpu" and run.config_digest == load_config("cpu").digest
 
 
+def test_the_run_is_shown_live_on_stderr_unless_it_is_to_be_quiet(given, capsys) -> None:
+    command.main(["doc.pdf", "What was revenue?", "--json"])
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["status"] == "ok"
+    assert captured.err.startswith('round 1: looking for "What was revenue?"\n  found p. 2')
+    assert f"f1 p. 2 (label 1)  exact  {QUOTE}" in captured.err
+    command.main(["doc.pdf", "What was revenue?", "--quiet"])
+    assert capsys.readouterr().err == ""
+
+
+def test_further_documents_are_opened_with_the_first(given, capsys) -> None:
+    command.main(["a.pdf", "One?", "--also", "b.pdf", "--also", "c.pdf"])
+    assert given["paths"] == ["a.pdf", "b.pdf", "c.pdf"]
+
+
+def test_steps_are_kept_for_readers_whose_calls_cost(given, monkeypatch) -> None:
+    from agent import graph
+
+    kept, whole = [], graph.ask
+
+    def asked(*args, keep, **kwargs):
+        kept.append(keep)
+        return whole(*args, keep=keep, **kwargs)
+
+    monkeypatch.setattr(graph, "ask", asked)
+    command.main(["doc.pdf", "One?", "--quiet"])
+    given["reader"].prompts = {"read": "abc"}
+    command.main(["doc.pdf", "One?", "--quiet"])
+    assert kept == [False, True]
+
+
+@pytest.mark.parametrize("name", ["-lead.pdf", "-r.PDF", "-scans"])
+def test_a_name_that_begins_with_a_dash_gets_a_hint(given, name: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-scans").mkdir()
+    with pytest.raises(InputError, match=rf"begins with a dash.*write \./{name}") as caught:
+        command.main([name, "One?"])
+    assert "\n" not in str(caught.value)
+    with pytest.raises(InputError) as caught:
+        command.main(["doc.pdf", "One?", "-z"])
+    assert "dash" not in str(caught.value)
+
+
 def test_dials_reach_the_run(given, capsys) -> None:
     command.main(["doc.pdf", "One?", "--rounds", "7", "--k", "9", "--password", "secret"])
     assert (given["config"].rounds, given["config"].k, given["password"]) == (7, 9, "secret")
