@@ -142,6 +142,7 @@ class _Sizes:
     known: Mapping[str, Any]
     outline: tuple[OutlineEntry, ...] = ()
     failed: Mapping[int, str] = field(default_factory=dict)
+    sha256: str = ""
 
     def __len__(self) -> int:
         return int(self.known["pages"])
