@@ -1,87 +1,134 @@
-"""Builds indexes ahead of time: `python -m indexes.build reports/ paper.pdf`."""
+"""Builds indexes ahead of time: `python -m indexes.build reports/ paper.pdf`, also into a corpus's folder."""
 
 import argparse
+import functools
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-from indexes.encoders.options import add_encoder_options, encoder_of
+from tqdm import tqdm
+
+from indexes.cluster import CORES, Here, Outcome, Pool, open_pool
+from indexes.corpus import DOCUMENTS, Corpus, options_record
+from indexes.documents import named_documents
+from indexes.encoders import load_encoder
+from indexes.encoders.options import DEFAULT, add_encoder_options, given_settings
 from indexes.errors import CommandParser, InputError, one_line, run_command
-from indexes.files import IMAGE_SUFFIXES, natural_key
-
-if TYPE_CHECKING:
-    from indexes.encoders.protocol import PageEncoder
+from indexes.jobs import Built, Job, Plan, Reading, describe, index_document, plan, record
+from indexes.progress import bar, page_bar, skip
 
 EXAMPLES = """examples:
   python -m indexes.build annual-report.pdf
   python -m indexes.build reports/ scans/contract-pages/
   python -m indexes.build reports/ --no-ocr --quiet
-  python -m indexes.build reports/ --encoder colqwen --model vidore/colqwen2.5-v0.2
+  python -m indexes.build reports/ --encoder colqwen --model vidore/colqwen2.5-v0.2 --out corpus/
+      one folder that holds all indexes; search it by: python -m retrieval.search --corpus corpus/ "query"
+  python -m indexes.build reports/ --out corpus/ --ray local
+      by as many processes as this machine has room for; --ray 10.0.0.1:6379 joins a Ray cluster
 
-What is built is cached under $PAGETRAIL_CACHE (else the user's cache folder) and found by every other
-command. An interrupted build goes on where it stopped."""
+Without --out, what is built is cached under $PAGETRAIL_CACHE (else the user's cache folder) and found by
+every other command. Folders are searched through; images beside PDFs are no pages; each content is indexed
+once. What is indexed already is left as it is, and an interrupted build goes on where it stopped.
+exit codes: 0 done, 2 at least one document could not be indexed (the others are)
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Builds the index of each document named; returns 2 if any could not be."""
     options = _parser().parse_args(arguments)
-
-    documents = [document for name in options.documents for document in documents_in(Path(name))]
-    encoder = encoder_of(options)
-    failed: list[str] = []
-    for number, path in enumerate(documents, start=1):
-        if not options.quiet:
-            sys.stderr.write(f"[{number}/{len(documents)}] {path}\n")
+    out = None if options.out is None else _checked_out(options.out)
+    settings = given_settings(options)
+    reading = Reading(options.password, options.ocr, options.quiet)
+    before = _known(out)
+    documents = named_documents(map(Path, options.documents), before)
+    name = options.encoder or DEFAULT
+    make = functools.partial(load_encoder, name, **settings)
+    with open_pool(options.ray, make, cores=options.ray_cores, quiet=options.quiet) as pool:
+        corpus = None
+        if out is not None:
+            about = describe_by(pool, options.ocr)
+            record_of = options_record(out, {"encoder": name, **settings})
+            corpus = Corpus.open_or_make(out, {**about, "options": record_of})
+        with bar(len(documents), "looking at documents", "document", options.quiet) as looking:
+            work = plan(documents, reading, None if out is None else out / DOCUMENTS, looking.update)
         try:
-            sys.stdout.write(f"{_build(path, encoder, options)}\n")
-            sys.stdout.flush()
-        except InputError as error:
-            failed.append(str(error))
-    for message in failed:
-        sys.stderr.write(f"error: {one_line(message)}\n")
-    if failed and len(documents) > 1:
-        sys.stderr.write(f"{len(failed)} of {len(documents)} documents could not be indexed\n")
-    return 2 if failed else 0
+            _index(work, pool, corpus, options.quiet)
+        finally:
+            if corpus is not None:
+                corpus.flush()
+    return _report(work, len(documents))
 
 
-def documents_in(path: Path) -> list[Path]:
-    """The documents that a path stands for: itself, or those in a folder that is none itself.
+def _checked_out(name: str) -> Path:
+    if not name.strip():
+        raise InputError("--out is empty; name a folder for the indexes")
+    return Path(name).expanduser().absolute()
 
-    A folder of page images is a document; any other holds its PDFs and its folders of page images.
 
-    Raises:
-        InputError: it is a folder without any document.
-    """
-    try:
-        if not path.is_dir() or _has_images(path):
-            return [path]
-        entries = sorted(path.iterdir(), key=lambda entry: natural_key(entry.name))
-        found = [e for e in entries if e.suffix.lower() == ".pdf" or (e.is_dir() and _has_images(e))]
-    except OSError as error:
-        raise InputError(
-            f"{error.filename}: cannot be read ({error.strerror}); check its permissions"
-        ) from error
-    if not found:
-        raise InputError(f"{path}: a folder without PDFs and page images; name one that has some")
+def _known(out: Path | None) -> dict[Path, str]:
+    """What the documents are called that a corpus has already."""
+    if out is None or not (out / "corpus.json").exists():
+        return {}
+    corpus = Corpus.open(out)
+    return {corpus.path_of(document.source): document.doc_id for document in corpus.documents.values()}
+
+
+def describe_by(pool: Pool | Here, ocr: bool) -> dict[str, Any]:
+    """What a worker's encoder is."""
+    (outcome,) = pool.map(describe, [ocr])
+    if outcome.status != "done":
+        raise InputError(outcome.message)
+    found: dict[str, Any] = outcome.value
     return found
 
 
-def _has_images(folder: Path) -> bool:
-    return any(entry.suffix.lower() in IMAGE_SUFFIXES and entry.is_file() for entry in folder.iterdir())
+def _index(work: Plan, pool: Pool | Here, corpus: Corpus | None, quiet: bool) -> None:
+    """Does the work; what could not be done is added to the plan's `wrong`."""
+    jobs = work.jobs
+    with page_bar(sum(job.pages for job in jobs), "indexing", quiet) as progress:
+        here = isinstance(pool, Here)
+        function = functools.partial(index_document, progress=progress.update) if here else index_document
+        for outcome in pool.map(function, jobs):
+            job = jobs[outcome.place]
+            if outcome.status != "done":
+                work.wrong.append(_line(job, outcome))
+                skip(progress, job.pages)
+                continue
+            built: Built = outcome.value
+            if not built.fresh:
+                skip(progress, job.pages)
+            elif not here:
+                progress.update(job.pages)
+            if corpus is not None:
+                record(corpus, job, built, jobs)
+            tqdm.write(_done(job, built), file=sys.stdout)
+            sys.stdout.flush()
 
 
-def _build(path: Path, encoder: "PageEncoder", options: argparse.Namespace) -> str:
-    from indexes.document import Document
-    from indexes.index import PageIndex
+def _line(job: Job, outcome: Outcome) -> str:
+    name = str(job.path)
+    return outcome.message if name in outcome.message else f"{name}: {outcome.message}"
 
-    with Document.open(path, password=options.password, ocr=options.ocr, quiet=options.quiet) as document:
-        index = PageIndex.open_or_build(document, encoder, quiet=options.quiet)
-        size = sum(file["bytes"] for file in index.manifest["files"].values())
-        failed = f", {len(document.failed)} pages could not be read" if document.failed else ""
-        vectors = index.manifest["counts"]["vectors"]
-        pages = len(index.refs)
-        return f"{path.name}: {pages} pages, {vectors} vectors, {size / pages / 1000:.0f} KB a page{failed}"
+
+def _done(job: Job, built: Built) -> str:
+    copies = f" (the same: {', '.join(path.name for path in job.copies)})" if job.copies else ""
+    name = one_line(f"{job.doc_id if '/' in job.doc_id else job.path.name}{copies}")
+    if not built.fresh:
+        return f"{name}: {job.pages} pages, indexed already"
+    failed = f", {built.unread} pages could not be read" if built.unread else ""
+    size = built.size / job.pages / 1000
+    return f"{name}: {job.pages} pages, {built.vectors} vectors, {size:.0f} KB a page{failed}"
+
+
+def _report(work: Plan, documents: int) -> int:
+    for message in work.damaged:
+        sys.stderr.write(f"warning: {one_line(message)}\n")
+    for message in work.wrong:
+        sys.stderr.write(f"error: {one_line(message)}\n")
+    if work.wrong and documents > 1:
+        sys.stderr.write(f"{len(work.wrong)} of {documents} documents could not be indexed\n")
+    return 2 if work.wrong else 0
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -96,9 +143,19 @@ def _parser() -> argparse.ArgumentParser:
         metavar="DOC_OR_DIR",
         help="a PDF or folder of page images, or a folder of those",
     )
+    parser.add_argument("--out", metavar="INDEX", help="a folder for the indexes, a corpus to be searched")
     parser.add_argument("--password", help="of encrypted PDFs")
     parser.add_argument("--no-ocr", dest="ocr", action="store_false", help="leave pages without text unread")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    group = parser.add_argument_group("many processes or machines (needs pagetrail[ray])")
+    group.add_argument("--ray", metavar="ADDRESS", help="of a Ray cluster, or `local` to start one here")
+    group.add_argument(
+        "--ray-cores",
+        type=int,
+        default=CORES,
+        metavar="N",
+        help=f"cores of a worker on a cluster without GPUs (default {CORES})",
+    )
     add_encoder_options(parser)
     return parser
 

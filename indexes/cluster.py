@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from tqdm import tqdm
+
 from indexes.errors import InputError
 
 CORES = 2  # of a worker without a GPU
@@ -180,7 +182,7 @@ class Pool:
 
     def _say(self, line: str) -> None:
         if not self.quiet:
-            sys.stderr.write(f"ray: {line}\n")
+            tqdm.write(f"ray: {line}", file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -1,12 +1,13 @@
 """The retriever: late interaction, pooled vectors, BM25, lookups and vocabulary in one ranking."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from indexes.encoders.protocol import Encoder, PageEncoder, QueryEmbedding
+from indexes.encoders.protocol import Encoder, ImageEncoder, PageEncoder, QueryEmbedding
+from indexes.maxsim import total
 from indexes.types import BBox, PageRef
 from retrieval.bm25 import Bm25, Scores, max_pool
 from retrieval.fusion import (
@@ -25,9 +26,12 @@ from retrieval.types import RetrievedPage
 
 if TYPE_CHECKING:
     from indexes.document import Document
-    from indexes.index import JoinedIndex, PageIndex
+    from indexes.index import PageIndex
+    from indexes.joined import JoinedIndex
 
 REGIONS = 3
+SMALL = 1000  # pages up to which all are compared by the vectors of a text encoder
+LIKELY = 200  # pages of each other signal that are compared beyond that
 ADDED = 0.4  # weight of a word that the vocabulary adds, against 1 for the user's own, when choosing regions
 OUTRIGHT = 2.5  # of a page that the query names beyond doubt: it comes first against all rankings
 NOTABLE = 5  # a signal is said to have found a page if it ranks it among its first so many
@@ -108,11 +112,14 @@ class HybridRetriever:
         terms = parsed.weights
         n = len(self._members)
         signals = {
-            "late interaction": self.index.maxsim(embedding),
             "pooled": self.index.pooled(embedding),
             "bm25 pages": _found(self._pages.scores(terms)),
             "bm25 blocks": _found(max_pool(self._blocks.scores(terms), self._block_rows, n)),
             "bm25 lines": _found(max_pool(self._lines.scores(terms), self._line_rows, n)),
+        }
+        signals = {
+            "late interaction": self._late_interaction(embedding, signals.values()),
+            **signals,
             "lookups": np.zeros(n, dtype=np.float32),
             "documents": self._members.named(terms),
         }
@@ -129,6 +136,20 @@ class HybridRetriever:
             signals["statements"], statements = self._members.statement_signal(parsed.asked.statements)
         weights = FILING_WEIGHTS if filings.mean() > 0.5 else WEIGHTS
         return Evidence(parsed, embedding, signals, weights, lookups, statements)
+
+    def _late_interaction(self, embedding: QueryEmbedding, others: Iterable[Scores]) -> Scores:
+        """MaxSim with all pages; of many pages by a text encoder, only with those that other signals like.
+
+        A text encoder has several hundred vectors a page in few bits: they take a second for 3,000 pages.
+        """
+        n = len(self._members)
+        if n <= SMALL or isinstance(self.encoder, ImageEncoder) or not len(embedding.vectors):
+            return self.index.maxsim(embedding)
+        likely = {row for scores in others for row in ranking(scores)[:LIKELY] if np.isfinite(scores[row])}
+        rows = sorted(likely)
+        scores = np.full(n, -np.inf, dtype=np.float32)
+        scores[rows] = total(self.index.best_matches(embedding, rows))
+        return scores
 
     def _matched(self, evidence: Evidence, row: int, votes: Mapping[str, Sequence[int]]) -> tuple[str, ...]:
         matched = [f"lookup: {lookup.name}" for lookup in evidence.lookups.get(row, ())]
@@ -194,15 +215,19 @@ def open_retriever(
     opened = list(documents) if isinstance(documents, Sequence) else [documents]
     loaded = load_encoder(encoder) if isinstance(encoder, str) else encoder
     indexes = [PageIndex.open_or_build(document, loaded, quiet=quiet) for document in opened]
-    members = [Member.of(document) for document in opened]
-    return HybridRetriever(members, _joined(indexes), loaded)
+    members = []
+    for document in opened:
+        members.append(Member.of(document))
+        if len(opened) > 1:
+            document.close()  # its idle processes, of which many documents have too many
+    return HybridRetriever(members, joined(indexes), loaded)
 
 
-def _joined(indexes: "Sequence[PageIndex]") -> "PageIndex | JoinedIndex":
+def joined(indexes: "Sequence[PageIndex]") -> "PageIndex | JoinedIndex":
     """One index over all documents; that of a single document is its own."""
     if len(indexes) == 1:
         return indexes[0]
-    from indexes.index import JoinedIndex
+    from indexes.joined import JoinedIndex
 
     return JoinedIndex(indexes)
 

@@ -1,19 +1,24 @@
-"""`python -m retrieval.search doc.pdf "query"`: the pages that match, their labels, scores, why and where."""
+"""`python -m retrieval.search doc.pdf "query"`: the pages that match, their labels, scores, why and where.
+
+One document, several (`--also`), or a corpus that `python -m indexes.build --out` made (`--corpus`).
+"""
 
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexes.encoders.options import add_encoder_options, encoder_of
-from indexes.errors import CommandParser, InputError, run_command
+from indexes.encoders.options import add_encoder_options, encoder_of, given_settings
+from indexes.errors import CommandParser, InputError, one_line, run_command
 from indexes.plain import plain
 
 if TYPE_CHECKING:
     from indexes.document import Document
-    from indexes.types import BBox, Page
+    from indexes.types import BBox, Page, PageRef
+    from retrieval.corpus import OpenCorpus
     from retrieval.types import RetrievedPage
 
 MAX_QUERY = 4000  # characters
@@ -28,6 +33,11 @@ examples:
   python -m retrieval.search scan-pages/ --queries queries.txt --json --quiet > found.jsonl
       a folder of page images; one query a line; one JSON line a query, nothing else on stdout
   python -m retrieval.search locked.pdf "dividend" --password secret
+  python -m retrieval.search 2022.pdf "net revenue" --also 2021.pdf --also older-reports/
+      several documents in one ranking
+  python -m retrieval.search --corpus corpus/ "net revenue of the cable works"
+      all documents that python -m indexes.build --out corpus/ has indexed, by the encoder it was built with;
+      where a document is not at hand, or with --vectors-only, pages are ranked by their vectors alone
 
 The index is cached under $PAGETRAIL_CACHE (else the user's cache folder): the next search starts at once.
 exit codes: 0 done, 2 something you can put right
@@ -39,37 +49,81 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.k < 1:
         raise InputError(f"-k {options.k}: expected at least 1 page")
+    _checked_source(options)
     queries = [_checked(query) for query in options.query]
     if options.queries is not None:
         queries += read_queries(options.queries)
     if not queries:
         raise InputError('no query: name one, such as "net revenue 2023", or a file with --queries')
-    from indexes.document import Document
-    from retrieval.hybrid import open_retriever
-
-    with Document.open(
-        options.document, password=options.password, ocr=not options.no_ocr, quiet=options.quiet
-    ) as document:
-        retriever = open_retriever(document, encoder=encoder_of(options), quiet=options.quiet)
+    with _opened(options) as opened:
         for query in queries:
-            found = retriever.retrieve(query, options.k)
+            found = opened.retriever.retrieve(query, options.k)
             if options.json:
-                line = json.dumps(as_row(query, found, document.labels))
+                line = json.dumps(as_row(query, found, opened.documents))
             else:
-                line = as_text(query, found, document)
+                line = as_text(query, found, opened.documents)
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
     return 0
 
 
+@contextmanager
+def _opened(options: argparse.Namespace) -> "Iterator[OpenCorpus]":
+    """What is searched, and by what."""
+    from indexes.documents import open_documents
+    from retrieval.corpus import OpenCorpus, open_corpus
+    from retrieval.hybrid import open_retriever
+
+    if options.corpus is not None:
+        named = {"encoder": options.encoder} if options.encoder else {}
+        with open_corpus(
+            options.corpus,
+            settings={**named, **given_settings(options)},
+            words=not options.vectors_only,
+            password=options.password,
+            quiet=options.quiet,
+        ) as corpus:
+            if corpus.why and not options.quiet:
+                sys.stderr.write(f"note: pages are ranked by their vectors alone: {one_line(corpus.why)}\n")
+            yield corpus
+        return
+    with open_documents(
+        [options.document, *options.also],
+        password=options.password,
+        ocr=not options.no_ocr,
+        quiet=options.quiet,
+    ) as documents:
+        retriever = open_retriever(documents, encoder=encoder_of(options), quiet=options.quiet)
+        yield OpenCorpus(retriever, {document.doc_id: document for document in documents})
+
+
+def _checked_source(options: argparse.Namespace) -> None:
+    """Takes the first argument for a query where a corpus is named."""
+    if options.corpus is None:
+        if options.document is None:
+            raise InputError("no document: name one, or a corpus with --corpus")
+        if options.vectors_only:
+            raise InputError("--vectors-only is for a corpus; name it with --corpus")
+        return
+    if options.also or options.no_ocr:
+        raise InputError(f"--{'also' if options.also else 'no-ocr'} is for documents; --corpus has its own")
+    if options.document is not None:
+        options.query = [options.document, *options.query]
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = CommandParser(
         "python -m retrieval.search",
-        "Finds the pages of a document that match a query, and where on them.",
+        "Finds the pages of a document, or of many, that match a query, and where on them.",
         EXAMPLES,
     )
-    parser.add_argument("document", help="a PDF, a page image or a folder of page images")
+    parser.add_argument("document", nargs="?", help="a PDF, a page image or a folder of page images")
     parser.add_argument("query", nargs="*", help="what to look for")
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="DOC_OR_DIR", help="search this together with it"
+    )
+    parser.add_argument("--corpus", type=Path, metavar="INDEX", help="search a corpus; all else are queries")
+    parser.add_argument("--vectors-only", action="store_true", help="of a corpus: don't rank by words")
     parser.add_argument("-k", type=int, default=10, metavar="N", help="pages a query (default 10)")
     parser.add_argument("--queries", type=Path, metavar="FILE", help="a text file with one query a line")
     parser.add_argument("--json", action="store_true", help="JSON lines on stdout")
@@ -107,14 +161,17 @@ def _checked(query: str) -> str:
     return clean
 
 
-def as_row(query: str, found: Sequence["RetrievedPage"], labels: Sequence[str | None]) -> dict[str, Any]:
-    """A query's result as the JSON line holds it."""
+def as_row(
+    query: str, found: Sequence["RetrievedPage"], documents: Mapping[str, "Document"]
+) -> dict[str, Any]:
+    """A query's result as the JSON line holds it; a label is null where the document is not at hand."""
     return {
         "query": query,
         "pages": [
             {
+                "doc": page.ref.doc_id,
                 "page": page.ref.page,
-                "label": labels[page.ref.page - 1],
+                "label": _label(page.ref, documents),
                 "score": round(page.score, 6),
                 "regions": [[round(v, 6) for v in box.as_list()] for box in page.regions],
             }
@@ -123,27 +180,36 @@ def as_row(query: str, found: Sequence["RetrievedPage"], labels: Sequence[str | 
     }
 
 
-def as_text(query: str, found: Sequence["RetrievedPage"], document: "Document") -> str:
-    """A query's result as a person reads it."""
+def as_text(query: str, found: Sequence["RetrievedPage"], documents: Mapping[str, "Document"]) -> str:
+    """A query's result as a person reads it; pages say their document where there are several."""
     lines = [plain(query)]
     for page in found:
-        number = page.ref.page
-        label = document.labels[number - 1]
-        name = f"p. {number}" + (f" (label {plain(label)})" if label else "")
+        label = _label(page.ref, documents)
+        name = f"p. {page.ref.page}" + (f" (label {plain(label)})" if label else "")
+        if len(documents) != 1:
+            name = f"{plain(page.ref.doc_id)}  {name}"
         lines.append(
             f"{page.rank:3d}. {name}  score {page.score:.2f}  {plain('; '.join(page.matched))}".rstrip()
         )
-        content = document.page(number)
+        document = documents.get(page.ref.doc_id)
+        content = None if document is None else document.page(page.ref.page)
         lines.extend(f"       {_place(box)}  {_snippet(content, box)}".rstrip() for box in page.regions)
     return "\n".join(lines) + "\n"
+
+
+def _label(ref: "PageRef", documents: Mapping[str, "Document"]) -> str | None:
+    document = documents.get(ref.doc_id)
+    return None if document is None else document.labels[ref.page - 1]
 
 
 def _place(box: "BBox") -> str:
     return "[" + ", ".join(f"{v:.3f}" for v in box.as_list()) + "]"
 
 
-def _snippet(page: "Page", box: "BBox") -> str:
+def _snippet(page: "Page | None", box: "BBox") -> str:
     """The first words whose centre lies in the box."""
+    if page is None:
+        return ""
     x = page.words.boxes[:, 0::2].mean(axis=1)
     y = page.words.boxes[:, 1::2].mean(axis=1)
     inside = (box.x1 <= x) & (x <= box.x2) & (box.y1 <= y) & (y <= box.y2)

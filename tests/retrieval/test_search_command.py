@@ -33,7 +33,8 @@ def test_json_lines_have_exactly_the_agreed_fields(capsys, sample_pdf, tmp_path)
         assert list(row) == ["query", "pages"]
         assert len(row["pages"]) == 3
         for page in row["pages"]:
-            assert list(page) == ["page", "label", "score", "regions"]
+            assert list(page) == ["doc", "page", "label", "score", "regions"]
+            assert page["doc"] == "sample"
             assert len(page["regions"]) <= 3
             for x1, y1, x2, y2 in page["regions"]:
                 assert 0 <= x1 < x2 <= 1
