@@ -8,22 +8,15 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from agent.forms import SCALES, Printed, folded, printed_numbers, stated_scales
+
 MAX_EXPRESSION = 400  # characters
 MAX_NODES = 150
 _LIMIT = 1e18
+FACTORS = (1e3, 1e6, 1e9)  # scales that a text may leave unsaid
 
-_NUMBER = re.compile(r"(?<![\d.])(?:\d{1,30}(?:,\d{2,3}(?!\d)){0,10}(?:\.\d{1,30})?|\.\d{1,30})")
-_SCALES = {
-    "thousand": 1e3,
-    "million": 1e6,
-    "billion": 1e9,
-    "trillion": 1e12,
-    "mn": 1e6,
-    "bn": 1e9,
-    "m": 1e6,
-    "k": 1e3,
-}
-_SCALE = re.compile(r"\s?(thousand|million|billion|trillion|mn|bn|[mk](?![a-z]))s?", re.IGNORECASE)
+_SCALED = re.compile(r"(\d+(?:\.\d+)?)\s?(thousand|million|billion|trillion)\b", re.IGNORECASE)
+
 _WORDS = {
     word: value
     for value, word in enumerate(
@@ -48,49 +41,29 @@ _OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Div: operator.truediv,
 }
 _SIGNS = str.maketrans(
-    {"−": "-", "–": "-", "—": "-", "×": "*", "·": "*", "÷": "/", "$": "", "€": "", "£": "", "¥": ""}
+    {"−": "-", "–": "-", "—": "-", "×": "*", "·": "*", "÷": "/", "$": "", "€": "", "£": "", "¥": "", "’": "'"}
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
-    """A number in a text.
+class Stated:
+    """A value that a text states.
 
     Attributes:
-        value: its absolute value as printed: a minus sign or parentheses are not counted, nor is a scale.
-        places: printed decimals.
-        scale: the factor of a word after it (`5.2 billion`: 1e9), else 1.
-        percent: whether a percent sign or word follows.
-        start: its first character; `end` is exclusive.
+        value: as printed, without its sign.
+        factors: what it may stand for a multiple of: the scale named after it, or those that its text states
+            (`in millions`), or any where neither is said.
+        named: whether a scale is named after it.
     """
 
     value: float
-    places: int
-    scale: float
-    percent: bool
-    start: int
-    end: int
+    factors: tuple[float, ...] = (1.0, *FACTORS)
+    named: bool = False
 
 
-def find_numbers(text: str) -> list[Number]:
-    """The numbers in a text, in order; thousands separators are understood, signs are left out."""
-    text = unicodedata.normalize("NFKC", text)
-    found = []
-    for match in _NUMBER.finditer(text):
-        printed = match[0].replace(",", "")
-        scale = _SCALE.match(text, match.end())
-        after = text[match.end() : match.end() + 9].lstrip().lower()
-        found.append(
-            Number(
-                value=float(printed),
-                places=len(printed.partition(".")[2]),
-                scale=_SCALES[scale[1].lower()] if scale else 1.0,
-                percent=after.startswith(("%", "percent", "per cent")),
-                start=match.start(),
-                end=match.end(),
-            )
-        )
-    return found
+def plain_value(value: float) -> Stated:
+    """A value that is in no other scale: a count, a constant."""
+    return Stated(value, (1.0,))
 
 
 def number_words(text: str) -> set[float]:
@@ -100,43 +73,58 @@ def number_words(text: str) -> set[float]:
     return {float(_WORDS[word]) for word in words if word in _WORDS} | months
 
 
-def values(texts: Iterable[str]) -> set[float]:
-    """Every value that texts state: numbers as printed, scaled by their word, number words, months."""
-    known: set[float] = set()
-    for text in texts:
-        for number in find_numbers(text):
-            known |= {number.value, number.value * number.scale}
-        known |= number_words(text)
+def stated(texts: Iterable[str]) -> set[Stated]:
+    """Every value that texts state: numbers as printed and scaled, number words, months."""
+    known: set[Stated] = set()
+    for text in map(folded, texts):
+        headers = tuple(sorted(stated_scales(text))) or FACTORS
+        for number in printed_numbers(text):
+            named = number.scale != 1.0
+            factors = (number.scale,) if named else (1.0, *headers)
+            known |= {Stated(value, factors, named) for value in (*number.values, *number.parts)}
+        known |= {plain_value(value) for value in number_words(text)}
     return known
 
 
-def agrees(number: Number, known: Iterable[float]) -> bool:
+def agrees(number: Printed, known: Iterable[Stated]) -> bool:
     """Whether a number is one of `known`, at the precision it is printed with.
 
-    The scale may be said on one side only (a table in millions, an answer in billions), so a factor of a
-    thousand, a million or a billion between the two is accepted where the digits agree.
+    The scale may be said on one side only (a table in millions, an answer in billions); where both say it, it
+    must be the same amount. Where spaces or commas divide it, all its parts may be known instead.
     """
-    wanted = (number.value, number.value * number.scale)
-    for value in known:
-        for factor in (1.0, 1e3, 1e6, 1e9, 1e-3, 1e-6, 1e-9):
-            if abs(wanted[0] - abs(value) * factor) <= _slack(number, abs(value) * factor, factor):
-                return True
-        if math.isclose(wanted[1], abs(value), rel_tol=1e-9):
-            return True
-    return False
+    known = list(known)
+    # With a scale named after it, `1.577` is no thousand and more.
+    values = number.values if number.scale == 1.0 else number.values[:1]
+    if any(_agrees(value, number, item) for value in values for item in known):
+        return True
+    pieces = [float(piece) for piece in re.split("[ ,]", number.text) if piece] if number.parts else []
+    return bool(pieces) and all(any(item.value == piece for item in known) for piece in pieces)
 
 
-def _slack(number: Number, value: float, factor: float) -> float:
+def _agrees(value: float, number: Printed, item: Stated) -> bool:
+    named = number.scale != 1.0
+    if not named and math.isclose(value, item.value, rel_tol=1e-9, abs_tol=1e-12):
+        return True
+    ours = (number.scale,) if named else (1.0, *FACTORS)
+    theirs = item.factors
+    return any(
+        abs(value * mine - item.value * factor) <= _slack(number, mine, mine == factor, value)
+        for mine in ours
+        for factor in theirs
+    )
+
+
+def _slack(number: Printed, scale: float, same: bool, value: float) -> float:
     """Half a unit of the last printed place where rounding explains a difference, else nothing."""
-    if factor == 1.0 or number.places == 0 or value == 0:
-        return 1e-9 * max(1.0, abs(value))
-    return 0.5 * 10.0**-number.places + 1e-12
+    exact = 1e-9 * max(abs(value) * scale, 1e-3)
+    return exact if same or not number.places else 0.5 * 10.0**-number.places * scale + exact
 
 
 def evaluate(expression: str) -> float:
     """The value of an arithmetic expression over numbers: `+ - * /`, signs and parentheses.
 
-    Thousands separators, currency signs and typographic operators are understood; `%` divides by 100.
+    Thousands separators, currency signs, typographic operators and words of scale (`5.2 billion`) are
+    understood; `%` divides by 100.
 
     Raises:
         ValueError: it is no such expression, too long, divides by zero or leaves the range of 1e18.
@@ -144,7 +132,8 @@ def evaluate(expression: str) -> float:
     if len(expression) > MAX_EXPRESSION:
         raise ValueError(f"expression of {len(expression)} characters: expected at most {MAX_EXPRESSION}")
     text = unicodedata.normalize("NFKC", expression).translate(_SIGNS)
-    text = re.sub(r"(?<=\d),(?=\d{2,3}(?!\d))", "", text)
+    text = re.sub(r"(?<=\d)(?:,(?=\d{2,3}(?!\d))|[ '](?=\d{3}(?!\d)))", "", text)
+    text = _SCALED.sub(lambda found: f"({found[1]}*{SCALES[found[2].lower()]!r})", text)
     text = re.sub(r"(\d(?:\.\d+)?)\s?%", r"\1/100", text).strip()
     try:
         tree = ast.parse(text, mode="eval")

@@ -103,6 +103,8 @@ class Config(BaseModel):
         rounds: retrieve-read-record passes at most.
         k: pages read a round.
         max_pages: pages read at most.
+        unsupported: what becomes of an answer that does not follow from its facts even when revised: an
+            abstention, or the answer, marked.
         max_seconds: per question, indexing not counted; the first round is finished in any case.
         dpi: of rendered pages.
         ocr: whether pages without a text layer are read by OCR.
@@ -125,6 +127,7 @@ class Config(BaseModel):
     rounds: int = Field(default=3, ge=1, le=50)
     k: int = Field(default=4, ge=1, le=100)
     max_pages: int = Field(default=12, ge=1, le=5000)
+    unsupported: Literal["abstain", "mark"] = "abstain"
     max_seconds: float = Field(default=120.0, gt=0, le=86_400)
     dpi: int = Field(default=144, ge=36, le=600)
     ocr: bool = True

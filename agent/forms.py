@@ -110,13 +110,16 @@ def printed_numbers(text: str) -> list[Printed]:
         after = _AFTER.match(text, match.end())
         currency = (before["currency"] or "") if before else ""
         values, places, parts = _read(match[0], match["sep"])
+        scale = SCALES[after["scale"].lower()] if after and after["scale"] else 1.0
+        if after and after["scale"] and after["scale"].lower() == "m" and len(match[0]) == 1 and not currency:
+            scale = 1.0  # the company 3M, five metres
         found.append(
             Printed(
                 values=values,
                 parts=parts,
                 places=places,
                 negative=_is_negative(text, match, before),
-                scale=SCALES[after["scale"].lower()] if after and after["scale"] else 1.0,
+                scale=scale,
                 percent=bool(after and after["percent"]),
                 currency=CURRENCIES.get(currency.lower(), currency if len(currency) == 1 else ""),
                 text=match[0],

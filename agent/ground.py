@@ -52,6 +52,7 @@ class GivenFact:
         bbox: a box on the page.
         blocks: `order`s of layout blocks.
         notes: what was wrong with it as it was given.
+        source: where it was given, such as a file's line.
     """
 
     page: int
@@ -60,6 +61,7 @@ class GivenFact:
     bbox: BBox | None = None
     blocks: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    source: str = ""
 
 
 def ground_facts(
@@ -92,7 +94,7 @@ def ground_facts(
 
 def _grounded(document: "Document", facts: Sequence[GivenFact]) -> Iterator["Grounded"]:
     for number, fact in enumerate(facts, start=1):
-        _check_page(document, fact, f"fact {number}")
+        _check_page(document, fact, fact.source or f"fact {number}")
     first = 0
     while first < len(facts):
         last, pages = first, set[int]()
@@ -174,7 +176,7 @@ def _fact(line: bytes, where: str, frame: BoxFrame) -> GivenFact:
     if not isinstance(blocks, list) or any(isinstance(b, bool) or not isinstance(b, int) for b in blocks):
         raise InputError(f"{where}: blocks {_shown(blocks)}: expected a list of whole numbers")
     bbox, notes = _bbox(row, where, frame)
-    return GivenFact(page, text, quote or "", bbox, tuple(blocks), notes)
+    return GivenFact(page, text, quote or "", bbox, tuple(blocks), notes, where)
 
 
 def _bbox(row: dict[str, Any], where: str, frame: BoxFrame) -> tuple[BBox | None, tuple[str, ...]]:

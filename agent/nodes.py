@@ -16,7 +16,7 @@ from agent.replies import guarded, sound_costs, sound_decision, sound_pages, sou
 from agent.state import Labels, Run, State, Timer, spent
 from agent.trajectory import RoundRecord, StepError, StopReason
 from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask, Usage
-from agent.verify import abstention, checked, objection
+from agent.verify import abstention, checked, marked, objection
 from indexes.plain import plain
 from indexes.types import Page, PageRef
 from retrieval.types import RetrievedPage
@@ -302,7 +302,10 @@ def _said(errors: Sequence[StepError]) -> str:
 
 
 def verify(state: State, run: Run) -> State:
-    """Lets an answer through that follows from its facts; else one revision on the best fact, or none."""
+    """Lets an answer through that follows from its facts; else one revision on the best fact, or none.
+
+    What does not follow even then is an abstention, or with `unsupported: mark` stays and is marked.
+    """
     timer, errors, reply = Timer(run.clock), list[StepError](), state["reply"]
     facts, question, made = state.get("facts", []), state["question"], state["strategy"]
     stop: StopReason = state["stop"]
@@ -322,6 +325,8 @@ def verify(state: State, run: Run) -> State:
                 cost = revision.usage
         if revision is None or objection(revision, question, made, facts) is not None:
             revision = abstention(f"the answer {plain(reply.text, 80)!r} was not let through: {why}")
+            if run.config.unsupported == "mark" and plain(reply.text):
+                revision = replace(marked(reply, why), usage=Usage(), notes=())
         notes = (*reply.notes, *revision.notes)
         reply = replace(revision, usage=reply.usage + cost, notes=notes)
         update["usage"] = cost

@@ -72,7 +72,9 @@ def _answer(trajectory: Trajectory) -> str:
         lines += [f"Looked for: {'; '.join(map(plain, queries))}", f"Not found: {plain(reply.reason)}"]
     elif reply.expression:
         lines.append(f"Computed: {plain(reply.expression)}")
-    if trajectory.revised:
+    if reply.unsupported:
+        lines.append(f"Not borne out: {plain(reply.unsupported)}")
+    elif trajectory.revised:
         lines.append(f"A first answer was not let through: {plain(trajectory.revised)}")
     return "\n".join(lines)
 

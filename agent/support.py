@@ -11,6 +11,7 @@ from agent.types import Support
 from indexes.plain import plain
 
 FEW = 0.8  # share of a statement's words that the page must hold where no quote was found
+HALF = 0.5  # the same for a statement with a number of more than three digits, which stands there
 
 _FACTORS = (1e3, 1e6, 1e9)
 _WORD = re.compile(r"\S+")
@@ -25,6 +26,10 @@ _FUNCTION_WORDS = frozenset(
     "a an the in on at of for from by with as to and or but if is are was were be been it its this that "
     "these those there here he she they we our his her their total during after before between under over "
     "both all each every no not when while where which who according".split()
+)
+_SAID_ANYWHERE = _FUNCTION_WORDS | frozenset(
+    "were been than from with this that have about than approximately roughly thousand million billion "
+    "trillion percent dollars".split()
 )
 _UNITS = (
     {"kg", "kilogram", "kilograms"},
@@ -88,7 +93,7 @@ def verify_fact(
     missing: list[str] = []
     level = 2
     plain_text, counted = folded(text), frozenset(counted)
-    days = dates(plain_text)
+    days, telling = dates(plain_text), False
     for day in days:
         found = _date_stands(day, plain_text, page)
         if not found:
@@ -100,6 +105,7 @@ def verify_fact(
         found = _number_stands(number, plain_text, page, counted)
         if not found:
             missing.append(number.text)
+        telling = telling or len(number.text.strip("0")) > 3
         level = min(level, found)
     for phrase in _PHRASE.findall(text):
         stands = page.find(phrase) if tokens(phrase) else Match((), exact=True)
@@ -107,21 +113,22 @@ def verify_fact(
             missing.append(f"“{plain(phrase, 60)}”")
         level = min(level, 0 if stands is None else 1 + stands.exact)
     names = _absent_names(plain_text, page, days)
-    support = _support(text, quote, page, match, visual, (level, not names))
+    support = _support((text, quote), page, match, visual, (level, not names, telling))
     return Verified(support, tuple(missing) + (tuple(names) if support != "exact" else ()))
 
 
 def _support(
-    text: str, quote: str, page: PageText, match: Match | None, visual: bool, stands: tuple[int, bool]
+    said: tuple[str, str], page: PageText, match: Match | None, visual: bool, stands: tuple[int, bool, bool]
 ) -> Support:
-    level, names = stands
+    (text, quote), (level, names, telling) = said, stands
     if match is not None and level:
         return "exact" if match.exact and level == 2 and names else "approximate"
     if match is None and visual:
         return "visual"
-    content = [t for t in tokens(text) if len(t) > 3]
-    share = sum(t in page.vocabulary for t in content) / len(content) if content else 0.0
-    return "approximate" if not quote and level and names and share >= FEW else "none"
+    content = [t for t in tokens(text) if len(t) > 3 and not is_number(t) and t not in _SAID_ANYWHERE]
+    share = sum(t in page.vocabulary for t in content) / len(content) if content else float(telling)
+    enough = FEW if not telling else HALF
+    return "approximate" if not quote and level and names and share >= enough else "none"
 
 
 def _number_stands(number: Printed, text: str, page: PageText, counted: frozenset[float]) -> int:
@@ -131,7 +138,7 @@ def _number_stands(number: Printed, text: str, page: PageText, counted: frozense
         return 2
     if best or any(value in counted or value in page.spoken for value in number.values):
         return 1
-    if number.scale == 1.0 and token(number.text) in page.vocabulary:
+    if number.scale == 1.0 and "," not in number.text and token(number.text) in page.vocabulary:
         return 2
     return int(_near(number, page))
 

@@ -182,6 +182,7 @@ class Trajectory:
                 "answer_type": self.plan.answer_type,
                 "parts": list(self.plan.parts),
                 "queries": list(self.plan.queries),
+                "sweep": self.plan.sweep,
                 "notes": list(self.plan.notes),
                 "usage": usage_json(self.plan.usage),
             },
@@ -194,6 +195,9 @@ class Trajectory:
                 "confidence": self.reply.confidence,
                 "expression": self.reply.expression,
                 "revised": self.revised,
+                "coverage": self.reply.coverage,
+                "incomplete": self.reply.incomplete,
+                "unsupported": self.reply.unsupported,
                 "notes": list(self.reply.notes),
                 "usage": usage_json(self.reply.usage),
             },
@@ -275,7 +279,7 @@ def _read_documents(data: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, An
 
 def _read_plan(data: Mapping[str, Any]) -> Plan:
     texts = tuple(data["parts"]), tuple(data["queries"])
-    return Plan(data["answer_type"], *texts, read_usage(data["usage"]), tuple(data["notes"]))
+    return Plan(data["answer_type"], *texts, read_usage(data["usage"]), tuple(data["notes"]), data["sweep"])
 
 
 def _read_reply(data: Mapping[str, Any]) -> DraftAnswer:
@@ -287,4 +291,7 @@ def _read_reply(data: Mapping[str, Any]) -> DraftAnswer:
         data["expression"],
         read_usage(data["usage"]),
         tuple(data["notes"]),
+        data["coverage"],
+        data["incomplete"],
+        data["unsupported"],
     )

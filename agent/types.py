@@ -120,8 +120,8 @@ class Plan:
         queries: the first round's queries, at least one.
         usage: what planning cost.
         notes: what the model did wrong meanwhile, such as an unusable reply that was asked for again.
-        sweep: whether the answer needs every member of a set (all, how many, which are missing), so that it is
-            complete only where all pages were read.
+        sweep: whether the answer needs every member of a set (all, how many, which are missing), so that it
+            is complete only where all pages were read.
     """
 
     answer_type: AnswerType
@@ -176,6 +176,7 @@ class DraftAnswer:
         notes: what the model did wrong meanwhile.
         coverage: of a question about a set, which pages were swept for members and which remain.
         incomplete: whether members may stand on the pages that remain.
+        unsupported: of an answer that was let through although it does not follow from its facts, why not.
     """
 
     text: str
@@ -187,6 +188,7 @@ class DraftAnswer:
     notes: tuple[str, ...] = ()
     coverage: str = ""
     incomplete: bool = False
+    unsupported: str = ""
 
     @property
     def abstains(self) -> bool:

@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from agent.arithmetic import Number, agrees, evaluate, find_numbers, number_words, values
+from agent.arithmetic import Stated, agrees, evaluate, number_words, plain_value, stated
+from agent.forms import Printed, folded, printed_numbers
 from agent.matching import token, tokens
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
 from indexes.plain import plain
 
 MAX_ANSWER = 2000  # characters
-_CONSTANTS = frozenset({1.0, 2.0, 4.0, 12.0, 100.0, 1000.0, 365.0, 1e6, 1e9})
+_CONSTANTS = frozenset(map(plain_value, (1.0, 2.0, 4.0, 12.0, 100.0, 1000.0, 365.0, 1e6, 1e9)))
 """What arithmetic may use beside the facts' numbers: scales, percent, halves, quarters, months, days."""
 
 _CAPITALIZED = re.compile(r"[^\W\d_][\w'’&.-]*")
@@ -38,13 +39,13 @@ def objection(reply: DraftAnswer, question: str, plan: Plan, facts: Sequence[Fac
         return "the answer cites no fact of the ledger"
     if all(fact.support == "none" for fact in cited):
         return "nothing on the pages bears out the cited facts"
-    told = [text for fact in cited for text in (fact.text, fact.quote)]
+    told = [text for fact in cited if fact.support != "none" for text in (fact.text, fact.quote)]
     computed, why = _computed(reply, [*told, question], len(cited))
     if why is not None:
         return why
-    known = values([*told, question])
+    known = stated([*told, question])
     if plan.answer_type in ("count", "list"):
-        known.add(float(len(cited)))
+        known.add(plain_value(float(len(cited))))
     return _unsaid_number(reply.text, known, computed) or _unsaid_name(reply.text, [*told, question])
 
 
@@ -56,30 +57,30 @@ def _computed(reply: DraftAnswer, told: Sequence[str], n_cited: int) -> tuple[fl
         value = evaluate(reply.expression)
     except ValueError as error:
         return None, str(error)
-    known = values(told) | _CONSTANTS | {float(n) for n in range(1, n_cited + 1)}
-    for number in find_numbers(reply.expression):
+    known = stated(told) | _CONSTANTS | {plain_value(float(n)) for n in range(1, n_cited + 1)}
+    for number in printed_numbers(folded(reply.expression)):
         if not agrees(number, known):
             return (
                 None,
-                f"the expression {reply.expression!r} uses {number.value:g}, which no cited fact says",
+                f"the expression {reply.expression!r} uses {number.values[0]:g}, which no cited fact says",
             )
     return value, None
 
 
-def _unsaid_number(text: str, known: set[float], computed: float | None) -> str | None:
-    for number in find_numbers(text):
+def _unsaid_number(text: str, known: set[Stated], computed: float | None) -> str | None:
+    for number in printed_numbers(folded(text)):
         if not agrees(number, known) and not (computed is not None and _rounds_to(number, computed)):
-            return f"no cited fact says {number.value:g}"
+            return f"no cited fact says {number.values[0]:g}"
     return None
 
 
-def _rounds_to(number: Number, value: float) -> bool:
+def _rounds_to(number: Printed, value: float) -> bool:
     """Whether a computed value, as it is or as a percentage, rounds to a printed number."""
-    half = 0.5 * 10.0**-number.places + 1e-9
-    if number.scale != 1 and abs(number.value * number.scale - abs(value)) <= half * number.scale:
+    half, printed = 0.5 * 10.0**-number.places + 1e-9, number.values[0]
+    if number.scale != 1 and abs(printed * number.scale - abs(value)) <= half * number.scale:
         return True
     candidates = (abs(value), abs(value) * 100) if number.percent else (abs(value),)
-    return any(abs(number.value - candidate) <= half for candidate in candidates)
+    return any(abs(printed - candidate) <= half for candidate in candidates)
 
 
 def _unsaid_name(text: str, told: Sequence[str]) -> str | None:
@@ -107,18 +108,21 @@ def checked(reply: DraftAnswer, facts: Sequence[Fact]) -> DraftAnswer:
     text = plain(reply.text, MAX_ANSWER)
     if not text or text == UNANSWERABLE:
         why = plain(reply.reason, MAX_ANSWER) or "no answer was given"
-        return replace(abstention(why), usage=reply.usage, notes=reply.notes)
-    return DraftAnswer(
+        return replace(reply, text=UNANSWERABLE, fact_ids=(), reason=why, confidence=0.0, expression=None)
+    return replace(
+        reply,
         text=text,
         fact_ids=tuple(i for i in dict.fromkeys(reply.fact_ids) if i in known),
         reason=plain(reply.reason, MAX_ANSWER),
         confidence=min(1.0, max(0.0, float(reply.confidence)))
         if reply.confidence == reply.confidence
         else 0.0,
-        expression=reply.expression,
-        usage=reply.usage,
-        notes=reply.notes,
     )
+
+
+def marked(reply: DraftAnswer, why: str) -> DraftAnswer:
+    """An answer that is let through although it does not follow from its facts, and says so."""
+    return replace(reply, unsupported=plain(why, MAX_ANSWER), confidence=0.0)
 
 
 def abstention(reason: str) -> DraftAnswer:
