@@ -1,6 +1,7 @@
 """Tables of scored runs: figures with denominators and intervals, slices, rounds, differences of runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -40,24 +41,46 @@ MEANING = (
 )
 
 
-def tables_of(runs: Sequence[ScoredRun], published: Sequence[dict[str, Any]] = ()) -> list[Table]:
-    """The tables of runs on one benchmark: evidence, answers, retrieval, rounds, cost, differences."""
-    title = runs[0].benchmark
-    groups = {
-        "answers": (*ACCURACY, *EXTRA.get(title, ())),
+def groups_of(benchmark: str) -> dict[str, tuple[Measure, ...]]:
+    """The measures of a benchmark's tables."""
+    return {
+        "answers": (*ACCURACY, *EXTRA.get(benchmark, ())),
         "pages": PAGES,
         "regions and facts": (*REGIONS, *FACTS),
         "retrieval, first round's ranking": RETRIEVAL,
         "cost a question": COST,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A run with its figures: rows by table, and evidence by round where it has rounds."""
+
+    run: ScoredRun
+    rows: Mapping[str, Sequence[Row]]
+    rounds: Table | None
+
+
+def measure(run: ScoredRun) -> Measured:
+    """Computes a run's figures."""
+    rows = {name: figures(run, measures) for name, measures in groups_of(run.benchmark).items()}
+    has_rounds = any(one.journey.rounds for one in run.scored)
+    return Measured(run, rows, _rounds(run) if has_rounds else None)
+
+
+def tables_of(measured: Sequence[Measured], published: Sequence[dict[str, Any]] = ()) -> list[Table]:
+    """The tables of runs on one benchmark: answers, evidence, retrieval, cost, rounds, differences."""
+    runs = [one.run for one in measured]
+    benchmark = runs[0].benchmark
+    groups = groups_of(benchmark)
     made = []
     for name, measures in groups.items():
-        rows = [row for run in runs for row in figures(run, measures)]
-        rows += [row for system in published if (row := _published(system, measures)) is not None]
+        rows = [row for one in measured for row in one.rows[name]]
         columns = _used(measures, rows)
+        rows += [row for system in published if (row := _published(system, measures)) is not None]
         if columns:
-            made.append(Table(f"{title}: {name}", columns, tuple(rows), notes(name, runs)))
-    made += [_rounds(run) for run in runs if any(one.journey.rounds for one in run.scored)]
+            made.append(Table(f"{benchmark}: {name}", columns, tuple(rows), notes(name, runs)))
+    made += [one.rounds for one in measured if one.rounds is not None]
     made += [_differences(runs[0], run, groups.values()) for run in runs[1:]]
     return made
 
@@ -123,7 +146,7 @@ def cell(scored: Sequence[Scored], measure: Measure, aggregate: Aggregate) -> Ce
 
 
 def _used(measures: Sequence[Measure], rows: Sequence[Row]) -> tuple[Column, ...]:
-    ours = {key for row in rows if row.aggregate != "published" for key in row.cells}
+    ours = {key for row in rows for key in row.cells}
     return tuple(m.column for m in measures if m.column.key in ours)
 
 

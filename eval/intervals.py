@@ -7,6 +7,7 @@ matrices: `sums` has a row a document and a column a sum, a draw says how often 
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,10 +66,13 @@ def grouped(groups: Sequence[Hashable], parts: Sequence[Sequence[float]]) -> tup
     return names, sums
 
 
+@lru_cache(maxsize=8)
 def draws(groups: int, samples: int = SAMPLES, seed: int = 0) -> Floats:
     """Resamples of `groups` documents, with replacement: how often each is drawn, (samples, groups)."""
     counts = np.random.default_rng(seed).multinomial(groups, np.full(groups, 1 / groups), size=samples)
-    return counts.astype(np.float64)
+    drawn = counts.astype(np.float64)
+    drawn.flags.writeable = False  # it is shared
+    return drawn
 
 
 def interval(sums: Floats, combine: Combine, samples: int = SAMPLES) -> tuple[float, float] | None:

@@ -165,23 +165,23 @@ def sources_of(options: argparse.Namespace) -> list[Source]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
-    from eval.comparing import read_published, slice_tables, tables_of
+    from eval.comparing import measure, read_published, slice_tables, tables_of
     from eval.summary import write_summary
     from eval.tables import render
 
     options = parser().parse_args(argv)
     sources = sources_of(options)
-    runs = [score_source(source) for source in sources]
-    runs = _told_apart(runs, sources)
+    runs = _told_apart([score_source(source) for source in sources], sources)
+    measured = [measure(run) for run in runs]
     tables = []
     for benchmark in dict.fromkeys(run.benchmark for run in runs):
-        group = [run for run in runs if run.benchmark == benchmark]
+        group = [one for one in measured if one.run.benchmark == benchmark]
         tables += tables_of(group, read_published(benchmark) if options.published else ())
         if options.slices:
-            tables += [table for run in group for table in slice_tables(run)]
-    for run, source in zip(runs, sources, strict=True):
+            tables += [table for one in group for table in slice_tables(one.run)]
+    for one, source in zip(measured, sources, strict=True):
         if source.path.is_dir():
-            write_summary(run, source.path)
+            write_summary(one, source.path)
     sys.stdout.write(render(tables, options.format))
     return 0
 

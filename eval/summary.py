@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eval.comparing import tables_of
+from eval.comparing import Measured, tables_of
 from eval.runs import SUMMARY, now
-from eval.scoring import ScoredRun
 from eval.tables import records
 from indexes.cache import write_atomic
 
 
-def summary(run: ScoredRun) -> dict[str, Any]:
+def summary(measured: Measured) -> dict[str, Any]:
     """The summary as JSON values."""
+    run = measured.run
     return {
         "format": 1,
         "benchmark": run.benchmark,
@@ -29,15 +29,15 @@ def summary(run: ScoredRun) -> dict[str, Any]:
             "broken_lines": run.broken,
         },
         "unscored": run.unscored,
-        "figures": records(tables_of([run])),
+        "figures": records(tables_of([measured])),
     }
 
 
-def write_summary(run: ScoredRun, folder: Path) -> None:
+def write_summary(measured: Measured, folder: Path) -> None:
     """Writes the summary into the run's folder.
 
     Raises:
         InputError: it cannot be written.
     """
-    text = json.dumps(summary(run), indent=1, ensure_ascii=False) + "\n"
+    text = json.dumps(summary(measured), indent=1, ensure_ascii=False) + "\n"
     write_atomic(folder / SUMMARY, text.encode("utf-8", "backslashreplace"))
