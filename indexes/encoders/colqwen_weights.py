@@ -5,7 +5,7 @@ loading fails, naming the tensors, when any is missing, left over or of another 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,16 +14,15 @@ from indexes.encoders.checkpoints import (
     digest_of,
     find_base,
     find_checkpoint,
-    listed,
     shapes_of,
 )
 from indexes.encoders.colqwen_models import LEFTOVERS, Family, family_of, import_colpali
 from indexes.encoders.devices import choose_device
 from indexes.encoders.quiet import quiet_libraries
+from indexes.encoders.strict import Shape, error_line, load_strictly, refuse
 from indexes.errors import InputError
 
 PEFT_PREFIX = "base_model.model."
-Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,29 +80,7 @@ def _load_merged(checkpoint: Checkpoint, family: Family, dtype: Any, provided: s
     """The model of a merged checkpoint; `provided` are weights that an adapter brings along whole."""
     shapes = shapes_of(checkpoint.files)
     kind = getattr(import_colpali(), family.model)
-    # Some classes are told to say nothing of certain weights: here all are reported, and those that do not
-    # matter are listed in one place.
-    silent = ("_keys_to_ignore_on_load_missing", "_keys_to_ignore_on_load_unexpected")
-    strict: Any = type(kind.__name__, (kind,), {"__module__": kind.__module__, **dict.fromkeys(silent)})
-    try:
-        model, told = strict.from_pretrained(
-            checkpoint.folder,
-            output_loading_info=True,
-            ignore_mismatched_sizes=True,  # they are reported, and refused below
-            use_safetensors=True,
-            local_files_only=True,
-            trust_remote_code=False,
-            dtype=dtype,
-        )
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
-        raise InputError(f"model {checkpoint.name!r}: cannot be loaded ({_line(error)})") from error
-    _refuse(
-        checkpoint.name,
-        missing=_that_matter(told["missing_keys"]) - provided,
-        unexpected=_that_matter(told["unexpected_keys"]),
-        mismatched=_mismatched(told["mismatched_keys"]),
-        errors=[str(message) for message in told.get("error_msgs", ())],
-    )
+    model = load_strictly(kind, checkpoint, dtype, leftovers=LEFTOVERS, provided=provided)
     _check_projection(model, checkpoint, family, shapes, provided)
     return _without_head(model)
 
@@ -116,38 +93,6 @@ def _without_head(model: Any) -> Any:
     if hasattr(inner, "lm_head"):
         inner.lm_head = torch.nn.Identity()
     return model
-
-
-def _that_matter(names: Iterable[str]) -> set[str]:
-    return {name for name in names if not re.search(LEFTOVERS, name)}
-
-
-def _mismatched(told: Iterable[Any]) -> dict[str, tuple[Shape, Shape]]:
-    """The tensors of other shapes: in the file, in the model."""
-    return {str(name): (tuple(file), tuple(model)) for name, file, model in told}
-
-
-def _refuse(
-    name: str,
-    missing: Iterable[str],
-    unexpected: Iterable[str],
-    mismatched: Mapping[str, tuple[Shape, Shape]],
-    errors: Iterable[str] = (),
-) -> None:
-    """Refuses weights that are not exactly those of the model, naming them."""
-    shapes = [f"{key} {list(file)} for {list(model)}" for key, (file, model) in mismatched.items()]
-    parts = [
-        f"{len(list(names))} {what}: {listed(names)}"
-        for what, names in (
-            ("missing", list(missing)),
-            ("not of this model", list(unexpected)),
-            ("of another shape", shapes),
-            ("not convertible", list(errors)),
-        )
-        if names
-    ]
-    if parts:
-        raise InputError(f"model {name!r}: its weights do not fit: {'; '.join(parts)}")
 
 
 def _check_projection(
@@ -197,14 +142,14 @@ def _add_adapter(model: Any, adapter: Checkpoint, family: Family, tensors: Mappi
         inject_adapter_in_model(config, model)
     except (ValueError, TypeError, KeyError, RuntimeError) as error:
         raise InputError(
-            f"model {adapter.name!r}: an adapter that its base cannot take ({_line(error)})"
+            f"model {adapter.name!r}: an adapter that its base cannot take ({error_line(error)})"
         ) from error
     places = {_plain(name): values for name, values in model.named_parameters()}
     wanted = {_plain(name) for name, _ in model.named_parameters() if _of_adapter(name)}
     given = {_plain(renamed(name, family)): values for name, values in tensors.items()}
     shared = given.keys() & places.keys()
     shapes = {key: (tuple(given[key].shape), tuple(places[key].shape)) for key in shared}
-    _refuse(
+    refuse(
         adapter.name,
         missing=wanted - given.keys(),
         unexpected=given.keys() - places.keys(),
@@ -244,9 +189,6 @@ def _load_processor(checkpoint: Checkpoint, base: Checkpoint, family: Family) ->
     try:
         return kind.from_pretrained(source.folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
-        raise InputError(f"model {source.name!r}: its processor cannot be loaded ({_line(error)})") from error
-
-
-def _line(error: Exception) -> str:
-    """An error in one short line."""
-    return " ".join(str(error).split())[:300] or type(error).__name__
+        raise InputError(
+            f"model {source.name!r}: its processor cannot be loaded ({error_line(error)})"
+        ) from error
