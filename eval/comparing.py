@@ -34,6 +34,8 @@ EXTRA: dict[str, tuple[Measure, ...]] = {
 }
 """Further measures of the answers, by benchmark."""
 
+SHOWN_FAILURES = 20  # of a judge; all are in summary.json
+
 MEANING = (
     "official: as the public scorers count; rows without an answer leave the denominators. strict: every "
     "question asked for counts; failed, missing and unparsable rows are wrong; pages, regions and facts of "
@@ -94,6 +96,7 @@ def notes(group: str, runs: Sequence[ScoredRun]) -> tuple[str, ...]:
         told.append(f"{key.capitalize()} scored by {'; '.join(names)}.")
     if group == "answers":
         told += [MEANING, *(f"{run.name}: {counts(run)}." for run in runs)]
+        told += [f"{run.name}: no verdict on {why}" for run in runs for why in run.failures[:SHOWN_FAILURES]]
     return tuple(told)
 
 

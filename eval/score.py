@@ -3,13 +3,18 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from eval.scoring import Judging, ScoredRun, score, score_rows
+from eval.scoring import ScoredRun
+from eval.sources import Source, run_source, score_source
 from eval.tables import RENDERERS
 from indexes.errors import CommandParser, InputError, run_command
+
+if TYPE_CHECKING:
+    from eval.judge import Judge
 
 EXAMPLES = """\
 examples:
@@ -21,110 +26,12 @@ examples:
       published figures beside ours; accuracy by every breakdown of the benchmark
   python -m eval.score --benchmark xldocbench --data data/xldocbench --predictions theirs.jsonl
       anyone's predictions: DocScope rows, or the benchmark's own format
+  python -m eval.score runs/docscope --judge judge.yaml --judge-regions eyes.yaml
+      a chat model judges answers and facts, another one regions; verdicts are kept, failed ones asked again
 
 official: as the public scorers count. strict: every question asked for counts, failed and missing ones as
 wrong. Each figure has its denominator and a 95 % bootstrap interval over documents.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Whose predictions, on what.
-
-    Attributes:
-        path: a run folder, or a file of predictions.
-        benchmark: its name.
-        data: its folder.
-        ids: the questions asked for; None: all.
-    """
-
-    path: Path
-    benchmark: str
-    data: Path
-    pdfs: Path | None = None
-    split: str | None = None
-    ids: tuple[str, ...] | None = None
-    digest: str | None = None
-
-
-def run_source(path: Path, data: Path | None = None, pdfs: Path | None = None) -> Source:
-    """What a run folder says of itself.
-
-    Raises:
-        InputError: there is no run, or its data are not where they were.
-    """
-    from eval.runs import read_ids, read_manifest
-
-    manifest = read_manifest(path)
-    told = manifest.get("benchmark")
-    if not isinstance(told, dict):
-        raise InputError(f"{path}: the run was never begun; run python -m eval.run again")
-    folder = data or Path(told["data"])
-    if not folder.is_dir():
-        raise InputError(f"{path}: its data are not at {folder} any more; name them with --data DIR")
-    given = pdfs or (Path(told["pdfs"]) if told["pdfs"] and data is None else None)
-    ids = tuple(read_ids(path))
-    return Source(path, told["name"], folder, given, told["split"], ids, manifest["identity"]["data"])
-
-
-def score_source(source: Source, judging: Judging | None = None) -> ScoredRun:
-    """Scores a run or predictions; by rules, if nothing else is given.
-
-    Raises:
-        InputError: the data cannot be loaded or are not those of the run, or there is nothing to score.
-    """
-    from eval.benchmarks import load
-    from eval.rules import Rules
-    from eval.runs import ROWS
-
-    questions = load(source.benchmark, source.data, split=source.split, pdfs=source.pdfs)
-    if source.digest is not None:
-        from eval.digest import data_digest
-
-        if data_digest(questions) != source.digest:
-            raise InputError(
-                f"{source.path}: {source.data} holds other questions or gold than the run's data"
-            )
-    if source.ids is not None:
-        wanted = set(source.ids)
-        questions = [question for question in questions if question.id in wanted]
-    deciding = judging or Rules(source.benchmark)
-    if source.path.is_dir():
-        return _score_run(source, questions, deciding, source.path / ROWS)
-    return _score_file(source, questions, deciding)
-
-
-def _score_run(source: Source, questions: Sequence[Any], judging: Judging, file: Path) -> ScoredRun:
-    from eval.rows import RowReader
-
-    rows = RowReader(file)
-    scored, strange, repeated = score_rows(questions, rows, judging)
-    return ScoredRun(
-        source.path.name or str(source.path),
-        source.benchmark,
-        tuple(scored),
-        judging.names,
-        tuple(strange),
-        tuple(repeated),
-        rows.broken,
-    )
-
-
-def _score_file(source: Source, questions: Sequence[Any], judging: Judging) -> ScoredRun:
-    from eval.exports import read_predictions
-    from eval.trajectories import told
-
-    found = read_predictions(source.benchmark, source.path, questions)
-    scored = [score(q, (p := found.predictions[q.id]), judging, told(p.row, q.documents)) for q in questions]
-    return ScoredRun(
-        source.path.stem,
-        source.benchmark,
-        tuple(scored),
-        judging.names,
-        found.unknown,
-        found.duplicates,
-        len(found.broken),
-    )
 
 
 def parser() -> argparse.ArgumentParser:
@@ -143,6 +50,10 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--predictions", nargs="+", type=Path, metavar="FILE", help="of anyone, instead of runs"
     )
+    made.add_argument("--judge", metavar="CONFIG", help="a config whose model judges answers and facts")
+    made.add_argument("--judge-regions", metavar="CONFIG", help="one whose model judges regions, if another")
+    made.add_argument("--judge-prompts", type=Path, metavar="DIR", help="the benchmark's own templates")
+    made.add_argument("--judge-workers", type=int, default=4, metavar="N", help="requests side by side (4)")
     return made
 
 
@@ -171,7 +82,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     options = parser().parse_args(argv)
     sources = sources_of(options)
-    runs = _told_apart([score_source(source) for source in sources], sources)
+    with ExitStack() as stack:
+        judges = {name: _judge(options, name, stack) for name in {source.benchmark for source in sources}}
+        runs = [score_source(s, judges[s.benchmark], options.judge_workers) for s in sources]
+    runs = _told_apart(runs, sources)
     measured = [measure(run) for run in runs]
     tables = []
     for benchmark in dict.fromkeys(run.benchmark for run in runs):
@@ -186,10 +100,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     return 0
 
 
+def _judge(options: argparse.Namespace, benchmark: str, stack: ExitStack) -> "Judge | None":
+    """The judge that the command line names."""
+    if options.judge is None:
+        if options.judge_regions or options.judge_prompts:
+            raise InputError("--judge-regions and --judge-prompts go with --judge CONFIG")
+        return None
+    from agent.config import load_config
+    from eval.judge import load_judge
+
+    regions = load_config(options.judge_regions) if options.judge_regions else None
+    return stack.enter_context(
+        load_judge(benchmark, load_config(options.judge), regions, options.judge_prompts)
+    )
+
+
 def _told_apart(runs: Sequence[ScoredRun], sources: Sequence[Source]) -> list[ScoredRun]:
     """Runs of the same name are called by their paths."""
-    from dataclasses import replace
-
     names = [run.name for run in runs]
     return [
         replace(run, name=str(source.path)) if names.count(run.name) > 1 else run

@@ -103,6 +103,8 @@ class ScoredRun:
         strange: ids of rows that belong to no question.
         repeated: ids with several rows; the last one counts.
         broken: lines that are no rows.
+        failures: what a judge could not decide, one line each.
+        judge: what its verdicts are pinned to; None without one.
     """
 
     name: str
@@ -112,6 +114,8 @@ class ScoredRun:
     strange: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
     broken: int = 0
+    failures: tuple[str, ...] = ()
+    judge: Mapping[str, Any] | None = None
 
     def count(self, *states: State) -> int:
         """How many questions are in one of these states."""

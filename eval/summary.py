@@ -29,6 +29,8 @@ def summary(measured: Measured) -> dict[str, Any]:
             "broken_lines": run.broken,
         },
         "unscored": run.unscored,
+        "judge": run.judge,
+        "judge_failures": list(run.failures),
         "figures": records(tables_of([measured])),
     }
 

@@ -12,8 +12,9 @@ from eval import smoke
 from eval.benchmarks import Question, load
 from eval.comparing import measure, slice_tables, tables_of
 from eval.rules import Rules
-from eval.score import main, run_source, score_source
+from eval.score import main
 from eval.scoring import ScoredRun, score_rows
+from eval.sources import run_source, score_source
 from eval.tables import Cell, Column, Row, Table, render
 from indexes.errors import InputError
 
