@@ -10,7 +10,7 @@ from typing import Any
 from tqdm import tqdm
 
 from indexes.cluster import CORES, Here, Outcome, Pool, open_pool
-from indexes.corpus import DOCUMENTS, Corpus, options_record
+from indexes.corpus import DOCUMENTS, IVF, LARGE, Corpus, joined_index, options_record
 from indexes.documents import named_documents
 from indexes.encoders import load_encoder
 from indexes.encoders.options import DEFAULT, add_encoder_options, given_settings
@@ -57,6 +57,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             if corpus is not None:
                 corpus.flush()
+    if corpus is not None and corpus.pages > LARGE:
+        from indexes.ivf import open_or_build_ivf
+
+        open_or_build_ivf(joined_index(corpus), corpus.folder / IVF, quiet=options.quiet)
     return _report(work, len(documents))
 
 

@@ -2,6 +2,7 @@
 
     INDEX/corpus.json          what embedded them, and the documents: id, source, sha256, pages, index folder
     INDEX/documents/<key>/     the index of a document, see `indexes.vectors`
+    INDEX/ivf/                 of a large corpus, what finds likely pages, see `indexes.ivf`
 
 Sources are written relative to INDEX, so that a tree that holds both can be moved. The manifest may lag
 behind the folders by some seconds: an index that it does not list yet is found again by its key.
@@ -14,14 +15,20 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from indexes.cache import lock, write_atomic
 from indexes.errors import InputError
+from indexes.types import PageRef
+
+if TYPE_CHECKING:
+    from indexes.joined import JoinedIndex
 
 FORMAT = 1
 MANIFEST = "corpus.json"
 DOCUMENTS = "documents"
+IVF = "ivf"
+LARGE = 5000  # pages; of more, words don't fit into memory, and likely pages are looked for first
 FLUSH_SECONDS = 5.0  # a manifest of many documents is not written for each of them
 _FOLDERS = ("model", "base")  # settings of an encoder that may name a folder
 
@@ -62,6 +69,11 @@ class Corpus:
         self.documents = {document.doc_id: document for document in documents}
         self._new: dict[str, CorpusDocument] = {}
         self._flushed = time.monotonic()
+
+    @property
+    def pages(self) -> int:
+        """How many all documents have."""
+        return sum(document.pages for document in self.documents.values())
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -145,6 +157,31 @@ class Corpus:
                     shutil.rmtree(self.folder / document.folder, ignore_errors=True)
         self._new.clear()
         self._flushed = time.monotonic()
+
+
+def joined_index(corpus: Corpus) -> "JoinedIndex":
+    """The indexes of all documents as one, in the order of their ids; with what finds likely pages, if any.
+
+    Raises:
+        InputError: an index is missing or damaged.
+    """
+    from indexes.index import PageIndex
+    from indexes.ivf import Ivf
+    from indexes.joined import JoinedIndex
+    from indexes.vectors import MismatchError
+
+    members = []
+    for doc_id in sorted(corpus.documents):
+        document = corpus.documents[doc_id]
+        refs = [PageRef(doc_id, number) for number in range(1, document.pages + 1)]
+        # Sizes alone are compared: to read all of a large corpus through takes longer than to search it.
+        members.append(PageIndex.open(corpus.folder / document.folder, refs, checksums=False))
+    joined = JoinedIndex(members)
+    try:
+        joined.ivf = Ivf.open(corpus.folder / IVF, joined, checksums=False)
+    except MismatchError:  # none, or of documents before some were added: all pages are compared then
+        joined.ivf = None
+    return joined
 
 
 def options_record(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:

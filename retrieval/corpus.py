@@ -10,20 +10,25 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from indexes.corpus import Corpus
-from indexes.encoders.protocol import Encoder, PageEncoder
+import numpy as np
+
+from indexes.corpus import LARGE, Corpus, joined_index
+from indexes.encoders.protocol import Encoder, PageEncoder, QueryEmbedding
 from indexes.errors import InputError
+from indexes.maxsim import total
+from indexes.regions import PageMatch
 from indexes.types import PageRef
+from retrieval.bm25 import Scores
 from retrieval.fusion import fuse, ranking
 from retrieval.queries import parse_query
 from retrieval.types import RetrievedPage, Retriever
 
 if TYPE_CHECKING:
     from indexes.document import Document
-    from indexes.index import PageIndex
     from indexes.joined import JoinedIndex
+    from retrieval.hybrid import HybridRetriever
 
-MOST_PAGES = 5000  # of a corpus whose words are held in memory
+LIKELY = 100  # pages that are looked at, at least, where likely ones are found first
 REGIONS = 3
 
 
@@ -36,15 +41,18 @@ class OpenCorpus:
         why: in that case the reason, else an empty text.
     """
 
-    retriever: Retriever
+    retriever: "HybridRetriever | VectorRetriever"
     documents: "Mapping[str, Document]" = field(default_factory=dict)
     why: str = ""
 
 
 class VectorRetriever:
-    """Ranks pages by their vectors alone: late interaction and pooled vectors, fused by rank."""
+    """Ranks pages by their vectors alone: late interaction and pooled vectors, fused by rank.
 
-    def __init__(self, index: "PageIndex | JoinedIndex", encoder: Encoder) -> None:
+    Where the index has what finds likely pages, only those are compared.
+    """
+
+    def __init__(self, index: "JoinedIndex", encoder: Encoder) -> None:
         self.index = index
         self.encoder = encoder
 
@@ -57,22 +65,37 @@ class VectorRetriever:
         if k < 1:
             raise ValueError(f"k = {k}: expected at least 1")
         embedding = self.encoder.encode_query(parse_query(query).text)
-        scores = fuse(
-            {"late interaction": self.index.maxsim(embedding), "pooled": self.index.pooled(embedding)}
-        )
+        scores = fuse(self._signals(embedding, k + len(exclude)))
         left = set(exclude)
         refs = self.index.refs
         rows = [row for row in ranking(scores) if refs[row] not in left][:k]
+        matches = {row: self.index.match(embedding, refs[row]).regions(REGIONS) for row in rows}
         return [
             RetrievedPage(
                 refs[row],
                 float(scores[row]),
                 rank,
-                tuple(self.index.regions(embedding, refs[row], REGIONS)),
+                tuple(region.bbox for region in matches[row]),
                 ("vectors",),
+                tuple(region.score for region in matches[row]),
             )
             for rank, row in enumerate(rows, 1)
         ]
+
+    def _signals(self, embedding: QueryEmbedding, k: int) -> dict[str, Scores]:
+        late, pooled = "late interaction", self.index.pooled(embedding)
+        if self.index.ivf is None or not len(embedding.vectors):
+            return {late: self.index.maxsim(embedding), "pooled": pooled}
+        rows = self.index.ivf.candidates(embedding.vectors, max(k, LIKELY))
+        scores = np.full((2, len(pooled)), -np.inf, dtype=np.float32)
+        scores[0, rows] = total(self.index.best_matches(embedding, rows))
+        scores[1, rows] = pooled[rows]
+        return {late: scores[0], "pooled": scores[1]}
+
+
+    def match(self, query: str, ref: PageRef) -> PageMatch:
+        """How a page's vectors match a query: the map that its regions are taken from."""
+        return self.index.match(self.encoder.encode_query(parse_query(query).text), ref)
 
 
 @contextmanager
@@ -98,18 +121,18 @@ def open_corpus(
     Raises:
         InputError: there is no corpus, it is empty or damaged, or the encoder is not the one that built it.
     """
-    from retrieval.hybrid import HybridRetriever, joined
+    from retrieval.hybrid import HybridRetriever
     from retrieval.members import Member
 
     corpus = Corpus.open(folder)
     if not corpus.documents:
         raise InputError(f"{folder}: a corpus without documents; add some by python -m indexes.build")
     encoder = _checked_encoder(corpus, encoder or _load_encoder(corpus, settings or {}))
-    index = joined(_indexes(corpus))
+    index = joined_index(corpus)
     with ExitStack() as stack:
         why = "" if words else "as asked"
-        if words and len(index.refs) > MOST_PAGES:
-            why = f"{len(index.refs)} pages are more than the {MOST_PAGES} whose words fit into memory"
+        if words and corpus.pages > LARGE:
+            why = f"{corpus.pages} pages are more than the {LARGE} whose words are held in memory"
         documents: dict[str, Document] = {}
         if not why:
             documents, why = _opened(corpus, stack, password, quiet)
@@ -141,17 +164,6 @@ def _checked_encoder(corpus: Corpus, encoder: PageEncoder) -> PageEncoder:
     return encoder
 
 
-def _indexes(corpus: Corpus) -> "list[PageIndex]":
-    from indexes.index import PageIndex
-
-    found = []
-    for document in corpus.documents.values():
-        refs = [PageRef(document.doc_id, number) for number in range(1, document.pages + 1)]
-        # Sizes alone are compared: to read all of a large corpus through takes longer than to search it.
-        found.append(PageIndex.open(corpus.folder / document.folder, refs, checksums=False))
-    return found
-
-
 def _opened(
     corpus: Corpus, stack: ExitStack, password: str | None, quiet: bool
 ) -> "tuple[dict[str, Document], str]":
@@ -160,7 +172,7 @@ def _opened(
 
     ocr = bool(corpus.about["settings"]["ocr"])
     opened: dict[str, Document] = {}
-    for listed in corpus.documents.values():
+    for _, listed in sorted(corpus.documents.items()):
         for source in (listed.source, *listed.copies):
             path = corpus.path_of(source)
             if path.exists() or "*" in path.name:
