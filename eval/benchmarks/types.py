@@ -74,6 +74,17 @@ class Question:
         wanted = document_id(self.documents[0] if document is None else document)
         return tuple(ref.page for ref in self.gold_pages if ref.doc_id == wanted)
 
+    def document_of(self, page: PageRef) -> Path:
+        """The document that a page is of.
+
+        Raises:
+            ValueError: none of the question's is.
+        """
+        for path in self.documents:
+            if document_id(path) == page.doc_id:
+                return path
+        raise ValueError(f"page {page.page} of {page.doc_id}: the question {self.id} is not about it")
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

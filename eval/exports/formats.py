@@ -8,7 +8,7 @@ from typing import Any
 
 from eval.benchmarks.types import Question
 from eval.exports.prediction import Prediction
-from eval.exports.short import FAIL, NOT_ANSWERABLE, is_abstention, shorten
+from eval.exports.short import FAIL, shorten
 from indexes.cache import write_atomic
 from indexes.errors import InputError
 
@@ -46,8 +46,8 @@ def _mmlongbench_v1(question: Question, prediction: Prediction) -> Row:
 
 
 def _mmlongbench_v2(question: Question, prediction: Prediction) -> Row:
-    said = NOT_ANSWERABLE if is_abstention(prediction.answer) else prediction.answer
-    response = "" if prediction.failure else said
+    """V2's judge reads the whole response."""
+    response = prediction.text or prediction.answer
     return {"doc_id": question.row["doc_id"], "question": question.question, "response": response}
 
 
