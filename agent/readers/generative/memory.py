@@ -16,7 +16,7 @@ def facts_text(facts: Sequence[Fact], count: Count, budget: int) -> tuple[str, t
         The text and the facts that are in it.
     """
     several = len({region.ref.doc_id for fact in facts for region in fact.regions}) > 1
-    left = budget - count(between("facts", "")) - 24  # the notice
+    left = budget - count(between("facts", "")) - count(_notice(len(facts))) - 1
     kept: dict[str, str] = {}
     for fact in sorted(facts, key=lambda fact: (-fact.score, int(fact.id[1:]))):
         line = _line(fact, several)
@@ -27,8 +27,12 @@ def facts_text(facts: Sequence[Fact], count: Count, budget: int) -> tuple[str, t
     told = tuple(fact for fact in facts if fact.id in kept)
     lines = [kept[fact.id] for fact in told]
     if len(told) < len(facts):
-        lines.append(f"({len(facts) - len(told)} weaker facts are left out to fit)")
+        lines.append(_notice(len(facts) - len(told)))
     return between("facts", "\n".join(lines) or "(none)"), told
+
+
+def _notice(left_out: int) -> str:
+    return f"({left_out} weaker facts are left out to fit)"
 
 
 def _line(fact: Fact, several: bool) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 PAGE_DPI = 200  # of a page's picture at most
 ZOOM_DPI = 300  # of a region's
+CUT = "(cut here to fit)"
 SEAM = 8  # tokens that joining two pieces of a prompt may add
 
 Count = Callable[[str], int]
@@ -91,7 +92,7 @@ def page_text(page: Page, count: Count, budget: int, first: Collection[int] = ()
     whole = between("page", "\n".join(blocks), **named)
     if count(whole) <= budget:
         return whole
-    empty = count(between("page", "", **named)) + 48  # the notice
+    empty = count(between("page", "", **named)) + count(_notice(len(blocks), len(blocks))) + 1
     return between("page", _cut(page, blocks, count, budget - empty, first), **named)
 
 
@@ -104,12 +105,16 @@ def _cut(page: Page, blocks: Sequence[str], count: Count, budget: int, first: Co
             kept[place] = blocks[place]
             budget -= cost
         elif budget > 64:
-            lines = _lines_within(blocks[place], count, budget - 16)
-            kept[place] = f"{lines}\n(cut here to fit)"
+            lines = _lines_within(blocks[place], count, budget - count(CUT) - 1)
+            kept[place] = f"{lines}\n{CUT}"
             budget = 0
     left = len(blocks) - len(kept)
-    notice = [f"({left} of the page's {len(blocks)} blocks are left out to fit)"] if left else []
+    notice = [_notice(left, len(blocks))] if left else []
     return "\n".join([*(kept[i] for i in sorted(kept)), *notice])
+
+
+def _notice(left_out: int, blocks: int) -> str:
+    return f"({left_out} of the page's {blocks} blocks are left out to fit)"
 
 
 def _is_first(page: Page, place: int, first: Collection[int]) -> bool:

@@ -90,7 +90,7 @@ class PageReader:
                 got.notes.append(f"read: {error}")
         if failures and len(failures) == len(calls):
             raise failures[0]
-        if got.wishes and seen:
+        if got.wishes and seen and self.view.zoom:
             self._look_again(task, told, got)
         return Reading(
             drafts=tuple(got.drafts),
@@ -135,11 +135,9 @@ class PageReader:
             return
         reply = heard.value
         for item in objects(reply.get("facts"), MAX_FACTS):
-            number = integer(item.get("region") if "region" in item else item.get("page"))
-            place = shown.get(number) if number is not None else None
-            if place is None and len(shown) == 1 and number is None:
-                place = next(iter(shown.values()))
+            place = _place(item, shown)
             if place is None:
+                number = integer(item.get("page"))
                 got.notes.append(f"read: a fact on page {number}, which was not shown, is left out")
                 continue
             draft = self._draft(item, place, len(task.plan.parts), got)
@@ -244,6 +242,19 @@ class PageReader:
             got.notes.append(f"read: zoom: {error}")
         # what was open before it was seen larger is decided by the second look
         got.open = got.open[-1:] if len(got.open) > 1 else got.open
+
+
+def _place(item: Mapping[str, Any], shown: Mapping[int, Shown]) -> Shown | None:
+    """Where a fact stands: the region that it names, else its page; the only one shown if it names none."""
+    region, page = integer(item.get("region")), integer(item.get("page"))
+    if any(place.region for place in shown.values()):
+        if region in shown:
+            return shown[region]
+        on_page = [place for place in shown.values() if place.page.ref.page == page]
+        return on_page[0] if len(on_page) == 1 else None
+    if page is None:
+        return next(iter(shown.values())) if len(shown) == 1 else None
+    return shown.get(page)
 
 
 def within_page(box: BBox, region: BBox) -> BBox:
