@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DPI = 144
 GREEN, RED = (0, 160, 60), (225, 30, 30)
-GOLD_WIDTH, WIDTH = 6, 3  # pixels of a line: where both run along one line, both are seen
+WIDTH = 3  # pixels of a line; green ones run outside of their box: both are seen, no text is hidden
 VERSION = 1  # of the drawing: verdicts on another drawing are other verdicts
 OPEN = 3  # documents kept open
 
@@ -88,9 +88,12 @@ def draw_boxes(page: "Image", gold: Sequence[BBox], predicted: Sequence[BBox]) -
     if image is page:
         image = page.copy()
     draw = ImageDraw.Draw(image)
+    last = image.width - 1, image.height - 1
     font = ImageFont.load_default(size=max(12, image.height // 90))
     for box in gold:
-        draw.rectangle(_pixels(box, image.size), outline=GREEN, width=GOLD_WIDTH)
+        x1, y1, x2, y2 = _pixels(box, image.size)
+        around = max(0, x1 - WIDTH), max(0, y1 - WIDTH), x2 + WIDTH, y2 + WIDTH
+        draw.rectangle((*around[:2], *map(min, around[2:], last)), outline=GREEN, width=WIDTH)
     for box in predicted:
         draw.rectangle(_pixels(box, image.size), outline=RED, width=WIDTH)
     for number, box in enumerate(gold, 1):

@@ -316,3 +316,5 @@ def test_boxes_at_the_edges_and_labels_at_the_top_stay_on_the_picture() -> None:
     )
     assert marked.size == (200, 300) and page.getcolors() == [(60_000, (255, 255, 255))]
     assert marked.getpixel((100, 299)) == GREEN and marked.getpixel((199, 299)) == RED
+    both = draw_boxes(page, [BBox(0.2, 0.2, 0.8, 0.8)], [BBox(0.2, 0.2, 0.8, 0.8)])
+    assert both.getpixel((100, 59)) == GREEN and both.getpixel((100, 60)) == RED
