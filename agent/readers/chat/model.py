@@ -4,7 +4,8 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,6 +110,17 @@ class ChatModel:
             counts = {"prompt_tokens": read, "completion_tokens": written}
             write_json(file, {"text": reply.text, "stop": reply.stop, **counts})
         return completion
+
+    def complete_all(self, requests: Sequence[Request]) -> list[Completion | ModelError]:
+        """Answers requests, as many at a time as the endpoint's config lets."""
+        with ThreadPoolExecutor(min(len(requests), self.endpoint.concurrency) or 1) as pool:
+            return list(pool.map(self._or_error, requests))
+
+    def _or_error(self, request: Request) -> Completion | ModelError:
+        try:
+            return self.complete(request)
+        except ModelError as error:
+            return error
 
     def _key(self, request: Request) -> str:
         """Names a call by all that decides its reply; nothing of it can be read back."""

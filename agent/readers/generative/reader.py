@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
 from agent.config import View
+from agent.frames import BoxFrame
 from agent.models import Model, Request
 from agent.readers.generative.answering import answer
 from agent.readers.generative.deciding import decide
@@ -37,7 +38,8 @@ class GenerativeReader:
         self._model, self._view = model, view or View()
         self._sizes = Sizes.of(model, self._view)
         sees = model.sees and self._view.images
-        frame = (self._view.box_frame or box_frame(model.name)) if sees else None
+        own: BoxFrame = getattr(model, "box_frame", None) or box_frame(model.name)
+        frame = (self._view.box_frame or own) if sees else None
         self._pages = PageReader(model, self._view, self._sizes, frame)
 
     def plan(self, question: str, outline: Sequence[OutlineEntry]) -> Plan:

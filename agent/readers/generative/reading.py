@@ -17,7 +17,7 @@ from agent.readers.generative.pages import (
     picture_of,
 )
 from agent.readers.generative.prompts import read_prompt
-from agent.readers.generative.replies import ask
+from agent.readers.generative.replies import Heard, ask, ask_all
 from agent.readers.generative.schemas import read_schema
 from agent.readers.generative.sizes import Sizes
 from agent.readers.generative.values import integer, integers, numbers, objects, share, text_of
@@ -80,14 +80,17 @@ class PageReader:
         room = self.sizes.room(system, schema, told)
         got, failures = _Gathered(), list[ModelError]()
         calls = batches([self._shown(page, task, room, got, seen=seen) for page in task.pages], room)
-        for call in calls:
-            content = [told, *(p for s in call for p in ((s.text, s.picture) if s.picture else (s.text,)))]
-            request = Request("read", system, tuple(content), schema, self.sizes.reply)
-            try:
-                self._hear(request, {s.page.ref.page: s for s in call}, task, got)
-            except ModelError as error:
-                failures.append(error)
-                got.notes.append(f"read: {error}")
+        contents = [
+            (told, *(p for s in call for p in ((s.text, s.picture) if s.picture else (s.text,))))
+            for call in calls
+        ]
+        requests = [Request("read", system, content, schema, self.sizes.reply) for content in contents]
+        for call, heard in zip(calls, ask_all(self.model, requests, _checked), strict=True):
+            if isinstance(heard, ModelError):
+                failures.append(heard)
+                got.notes.append(f"read: {heard}")
+            else:
+                self._take(heard, {s.page.ref.page: s for s in call}, task, got)
         if failures and len(failures) == len(calls):
             raise failures[0]
         if got.wishes and seen and self.view.zoom:
@@ -127,8 +130,10 @@ class PageReader:
         text = page_text(page, count, room - cost - SEAM, matched_blocks(page, regions))
         return Shown(page, text, picture, count(text) + cost)
 
-    def _hear(self, request: Request, shown: Mapping[int, Shown], task: ReadTask, got: _Gathered) -> None:
-        heard = ask(self.model, request, lambda reply: _checked(reply))
+    def _take(
+        self, heard: Heard[Mapping[str, Any]], shown: Mapping[int, Shown], task: ReadTask, got: _Gathered
+    ) -> None:
+        """Takes over what a call gave: facts, open parts, pages to see, places to see larger."""
         got.usage += heard.usage
         got.notes += heard.notes
         if heard.value is None:
@@ -237,7 +242,7 @@ class PageReader:
             return
         request = Request("read", system, tuple(content), schema, self.sizes.reply)
         try:
-            self._hear(request, shown, task, got)
+            self._take(ask(self.model, request, _checked), shown, task, got)
         except ModelError as error:
             got.notes.append(f"read: zoom: {error}")
         # what was open before it was seen larger is decided by the second look
@@ -248,7 +253,7 @@ def _place(item: Mapping[str, Any], shown: Mapping[int, Shown]) -> Shown | None:
     """Where a fact stands: the region that it names, else its page; the only one shown if it names none."""
     region, page = integer(item.get("region")), integer(item.get("page"))
     if any(place.region for place in shown.values()):
-        if region in shown:
+        if region is not None and region in shown:
             return shown[region]
         on_page = [place for place in shown.values() if place.page.ref.page == page]
         return on_page[0] if len(on_page) == 1 else None

@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from agent.models import Completion, Model, ModelError, Request
 from agent.types import Usage
@@ -45,16 +45,46 @@ def ask(model: Model, request: Request, read: Callable[[Mapping[str, Any]], T]) 
     Raises:
         ModelError: there was no reply to the first request.
     """
-    usage, notes = Usage(), list[str]()
+    return _understood(model.complete(request), model, request, read)
+
+
+def ask_all(
+    model: Model, requests: Sequence[Request], read: Callable[[Mapping[str, Any]], T]
+) -> list[Heard[T] | ModelError]:
+    """Asks several requests, at a time where the model can; one without a reply has its error instead."""
+    replies: Sequence[Completion | ModelError] = []
+    if len(requests) > 1 and isinstance(model, Several):
+        replies = model.complete_all(requests)
+    else:
+        replies = [_or_error(model, request) for request in requests]
+    return [
+        reply if isinstance(reply, ModelError) else _understood(reply, model, request, read)
+        for request, reply in zip(requests, replies, strict=True)
+    ]
+
+
+@runtime_checkable
+class Several(Protocol):
+    """A model that answers several requests at a time."""
+
+    def complete_all(self, requests: Sequence[Request]) -> list[Completion | ModelError]:
+        """The replies in order; what has none has its error instead."""
+        ...
+
+
+def _or_error(model: Model, request: Request) -> Completion | ModelError:
+    try:
+        return model.complete(request)
+    except ModelError as error:
+        return error
+
+
+def _understood(
+    completion: Completion, model: Model, request: Request, read: Callable[[Mapping[str, Any]], T]
+) -> Heard[T]:
+    """The value of a reply, else of a second one that is asked for with the error."""
+    usage, notes = completion.usage, list[str]()
     for attempt in (1, 2):
-        try:
-            completion = model.complete(request)
-        except ModelError as error:
-            if attempt == 1:
-                raise
-            notes.append(f"{request.role}: {plain(str(error), 200)}")
-            break
-        usage += completion.usage
         try:
             value = _value(completion, read)
         except (ValueError, TypeError, RecursionError) as error:
@@ -63,7 +93,12 @@ def ask(model: Model, request: Request, read: Callable[[Mapping[str, Any]], T]) 
             notes.append(f"{request.role}: {why}{'; asked again' if again else ''}")
             if not again:
                 break
-            request = _again(request, why)
+            second = _or_error(model, _again(request, why))
+            if isinstance(second, ModelError):
+                notes.append(f"{request.role}: {plain(str(second), 200)}")
+                break
+            completion = second
+            usage += completion.usage
             continue
         if completion.stop == "length":
             notes.append(f"{request.role}: cut at {request.max_tokens} tokens; what came is used")
