@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,6 +35,7 @@ examples:
 
 The run folder holds infer.jsonl (DocScope rows with our trajectory), config.yaml, manifest.json, ids.txt and
 log.txt. Score it with: python -m eval.score RUN
+With --ray the machines of the cluster need the documents at the same paths and a shared PAGETRAIL_CACHE.
 exit codes: 0 every question was asked (failed ones are rows with their reason), 2 something you can put
 right, 130 interrupted
 """
@@ -54,6 +55,7 @@ class Job:
         ids: only the questions of these ids.
         pdfs: where the documents lie, if not where the benchmark has them.
         workers: processes side by side; as many as the machine is good for by default.
+        ray: a Ray cluster's address, whose workers ask instead of processes here.
         retry_failed: ask the questions again whose rows say that they failed.
         quiet: no progress bar.
         command: what a worker process runs.
@@ -68,6 +70,7 @@ class Job:
     ids: Sequence[str] | None = None
     pdfs: Path | None = None
     workers: int | None = None
+    ray: str | None = None
     retry_failed: bool = False
     quiet: bool = True
     command: Sequence[str] = field(default=COMMAND)
@@ -166,17 +169,24 @@ def _facts(job: Job, questions: Sequence["Question"], config: "Config") -> dict[
 def _ask(
     job: Job, folder: "RunFolder", config: "Config", waiting: Sequence["Question"], workers: int
 ) -> None:
+    from eval.progress import Progress
     from eval.runs import LOG
     from eval.workers import Crew
 
     setting = {"config": config.model_dump(), "name": config.name}
     with ExitStack() as stack:
         errors = stack.enter_context((folder.path / LOG).open("a", encoding="utf-8"))
-        progress = stack.enter_context(_Progress(folder, len(waiting), quiet=job.quiet))
-        limit = question_limit(config)
-        crew = Crew(workers, setting, folder.log, errors, limit=limit, command=job.command)
+        progress = stack.enter_context(Progress(job.benchmark, folder, len(waiting), job.quiet))
+        if job.ray is not None:
+            from eval.remote import run_remote
+
+            answers = run_remote(job.ray, setting, waiting, quiet=job.quiet)
+        else:
+            limit = question_limit(config)
+            crew = Crew(workers, setting, folder.log, errors, limit=limit, command=job.command)
+            answers = crew.run(waiting)
         model = f"pagetrail/{config.name or 'custom'}"
-        for answered in crew.run(waiting):
+        for answered in stack.enter_context(closing(answers)):
             line = answered.line or _error_row(answered, model)
             if answered.failed:
                 reason = answered.reason or json.loads(line)["status"]
@@ -193,35 +203,6 @@ def _error_row(answered: "Answered", model: str) -> bytes:
         "status": f"error: {one_line(answered.reason)}",
     }
     return json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace")
-
-
-class _Progress:
-    """The bar: done, failed, the mean score by rules so far, time left."""
-
-    def __init__(self, folder: "RunFolder", waiting: int, quiet: bool) -> None:
-        from indexes.progress import bar
-
-        done = len(folder.entries)
-        self._bar = bar(done + waiting, "questions", "question", quiet)
-        self._bar.initial = self._bar.n = done
-        self._failed = sum(entry.failed for entry in folder.entries.values())
-        self._scores: list[float] = []
-        self._quiet = quiet
-
-    def __enter__(self) -> "_Progress":
-        self._bar.refresh()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.close()
-
-    def add(self, answered: "Answered", line: bytes) -> None:
-        """Counts a question."""
-        self._failed += answered.failed
-        if not self._quiet:
-            shown = {"failed": self._failed}
-            self._bar.set_postfix(shown, refresh=False)
-        self._bar.update()
 
 
 def parser() -> argparse.ArgumentParser:
@@ -242,6 +223,9 @@ def parser() -> argparse.ArgumentParser:
         "--pdfs", type=Path, metavar="DIR", help="where the documents lie, if not in DIR of --data"
     )
     made.add_argument("--workers", type=int, metavar="N", help="processes side by side (default: one a core)")
+    made.add_argument(
+        "--ray", metavar="ADDRESS", help="ask on a Ray cluster (local: on this machine's cores)"
+    )
     made.add_argument("--retry-failed", action="store_true", help="ask the questions again that failed")
     made.add_argument("--quiet", action="store_true", help="no progress on stderr")
     return made
@@ -266,6 +250,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         ids=None if options.ids is None else _ids(options.ids),
         pdfs=options.pdfs,
         workers=options.workers,
+        ray=options.ray,
         retry_failed=options.retry_failed,
         quiet=options.quiet,
     )

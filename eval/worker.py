@@ -66,6 +66,15 @@ class Desk:
             return self._open([Path(path) for path in task["open"]]), b""
         return self._ask(task["ask"], task["id"])
 
+    def answer(self, task: dict[str, Any]) -> Answer:
+        """Does what a message asks for; what goes wrong is the answer's `error`, on one line."""
+        try:
+            return self.reply(task)
+        except InputError as error:
+            return {"error": one_line(str(error))}, b""
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {one_line(str(error))[:300]}"}, b""
+
     def _open(self, paths: list[Path]) -> dict[str, Any]:
         if self._config is None:
             raise ValueError("no config was given")
@@ -107,15 +116,14 @@ def serve(opener: Opener, ready: Callable[[Config], None] | None = None) -> None
 
 
 def _answered(desk: Desk, task: dict[str, Any], ready: Callable[[Config], None] | None) -> Answer:
-    try:
-        answer = desk.reply(task)
-        if ready is not None and "config" in task:
+    if ready is not None and "config" in task:
+        try:
             ready(Config(**task["config"], name=task["name"]))
-        return answer
-    except InputError as error:
-        return {"input_error" if "config" in task else "error": one_line(str(error))}, b""
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {one_line(str(error))[:300]}"}, b""
+        except InputError as error:
+            return {"input_error": one_line(str(error))}, b""
+        except Exception as error:
+            return {"error": f"{type(error).__name__}: {one_line(str(error))[:300]}"}, b""
+    return desk.answer(task)
 
 
 class Agent:

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -111,7 +111,7 @@ class Crew:
         self._deaths: Counter[str | Documents] = Counter()
         self._schedule = Schedule([])
 
-    def run(self, questions: Sequence[Question]) -> Iterator[Answered]:
+    def run(self, questions: Sequence[Question]) -> Generator[Answered, None, None]:
         """Asks questions and yields what comes of each, in the order in which it comes.
 
         Raises:
