@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent.show import as_stated, place, spending
-from agent.trajectory import Trajectory
-from agent.types import EvidenceRegion
+from agent.trajectory import RoundRecord, Trajectory
+from agent.types import EvidenceRegion, Fact
 from indexes.cache import write_atomic
 from indexes.plain import plain
 from indexes.types import BBox, PageRef
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 MAX_PICTURES = 12
 """Pages that one run shows with their boxes; the others are named."""
+
+MAX_OTHER = 40
+"""Facts beside those that the answer rests on that one run lists, those that matter most first."""
 
 DPI, QUALITY = 110, 60
 """Of the pictures in the page of one answer."""
@@ -118,7 +121,9 @@ def fragment(shown: Shown) -> str:
         "stated": as_stated(run),
         "pages": [_evidence(ref, shown) for ref in refs[:MAX_PICTURES]],
         "more": [place(ref, run.labels.get(ref), several=run.several) for ref in refs[MAX_PICTURES:]],
-        "facts": [_fact(fact, run, cited=fact in run.cited) for fact in (*run.cited, *run.other)],
+        "cited": [_fact(fact, run) for fact in run.cited],
+        "other": [_fact(fact, run) for fact in run.other[:MAX_OTHER]],
+        "unlisted": max(0, len(run.other) - MAX_OTHER),
         "rounds": [_round(record, run, gold) for record in run.rounds],
         "gold": gold,
         "cost": _cost(run),
@@ -259,14 +264,14 @@ def _box(bbox: BBox, picture: Picture, kind: str, name: str, title: str) -> Box:
     )
 
 
-def _fact(fact: Any, run: Trajectory, *, cited: bool) -> dict[str, Any]:
+def _fact(fact: Fact, run: Trajectory) -> dict[str, Any]:
     places = dict.fromkeys(
         place(region.ref, run.labels.get(region.ref), several=run.several) for region in fact.regions
     )
-    return {"fact": fact, "places": list(places), "cited": cited}
+    return {"fact": fact, "places": list(places)}
 
 
-def _round(record: Any, run: Trajectory, gold: set[PageRef]) -> dict[str, Any]:
+def _round(record: RoundRecord, run: Trajectory, gold: set[PageRef]) -> dict[str, Any]:
     read = set(record.read)
     pages = [
         {

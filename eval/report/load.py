@@ -1,0 +1,84 @@
+"""What a report is made of, read from run folders and sweeps."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from eval.benchmarks import load
+from eval.benchmarks.types import Question
+from eval.report.build import Entry
+from eval.rows import RowReader
+from eval.runs import ROWS, read_manifest
+from eval.scoring import ScoredRun
+from eval.sources import run_source, score_source
+from eval.sweep import Setting, Sweep, read_sweep
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRun:
+    """A run, scored, with its questions by id and what its manifest says."""
+
+    path: Path
+    run: ScoredRun
+    questions: Mapping[str, Question]
+    manifest: Mapping[str, Any]
+
+    def entries(self) -> list[Entry]:
+        """The questions with their rows, in the benchmark's order."""
+        wanted = {one.outcome.id for one in self.run.scored}
+        rows = {
+            row["question_id"]: row for row in RowReader(self.path / ROWS) if row["question_id"] in wanted
+        }
+        return [
+            Entry(self.questions[one.outcome.id], one.outcome, rows.get(one.outcome.id))
+            for one in self.run.scored
+        ]
+
+    def facts(self) -> list[tuple[str, str]]:
+        """What was run on what."""
+        told, config = self.manifest["benchmark"], self.manifest["config"]
+        sittings = self.manifest["sittings"]
+        made = [
+            ("Benchmark", told["name"] + (f", {told['split']}" if told["split"] else "")),
+            ("Questions", f"{len(self.run.scored)} of {told['questions']}"),
+            ("Config", f"{config['name']} ({config['digest']})"),
+            ("Started", str(self.manifest["started"])),
+            ("Ended", str(self.manifest["ended"] or "not yet")),
+        ]
+        revision = sittings[-1].get("revision") if sittings else None
+        if revision:
+            made.append(("Revision", str(revision)))
+        return made + [(f"{key.capitalize()} scored by", name) for key, name in self.run.names.items()]
+
+
+def load_run(path: Path, data: Path | None = None, pdfs: Path | None = None) -> LoadedRun:
+    """Reads and scores a run.
+
+    Args:
+        path: its folder.
+        data: the benchmark, if not where the run had it.
+        pdfs: its documents, if not within `data`.
+
+    Raises:
+        InputError: there is no run, or its data are not there or others.
+    """
+    source = run_source(path, data, pdfs)
+    questions = load(source.benchmark, source.data, split=source.split, pdfs=source.pdfs)
+    return LoadedRun(path, score_source(source), {q.id: q for q in questions}, read_manifest(path))
+
+
+def load_sweep(
+    path: Path, data: Path | None = None, pdfs: Path | None = None
+) -> tuple[Sweep, list[tuple[Setting, LoadedRun]]]:
+    """Reads and scores the runs of a sweep; each is called by its setting.
+
+    Raises:
+        InputError: as `load_run`, or there is no sweep.
+    """
+    sweep = read_sweep(path)
+    runs = []
+    for setting in sweep.settings:
+        loaded = load_run(path / setting.folder, data, pdfs)
+        runs.append((setting, replace(loaded, run=replace(loaded.run, name=setting.name))))
+    return sweep, runs
