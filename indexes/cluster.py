@@ -23,6 +23,7 @@ from indexes.errors import InputError
 CORES = 2  # of a worker without a GPU
 TRIES = 3  # how often an item may lose its worker before it is given up
 PATIENCE = 600.0  # seconds to wait for a first worker
+REACH = 5.0  # seconds for a cluster's address to answer
 PASSED_ON = ("PAGETRAIL_CACHE", "HF_HOME", "HF_HUB_OFFLINE")  # environment of workers on other machines
 OBJECT_STORE = 128 * 1024**2  # bytes; results are small records, files go straight to the shared storage
 
@@ -208,6 +209,7 @@ def open_pool(
         raise InputError(f"ray: {cores} cores a worker: expected at least 1")
     ray = _import_ray()
     try:
+        _check_reachable(address)
         if address == "local":
             limits = {"object_store_memory": OBJECT_STORE}
             ray.init(address="local", include_dashboard=False, logging_level="ERROR", **limits)
@@ -230,6 +232,17 @@ def open_pool(
             pool.close()
     finally:
         ray.shutdown()
+
+
+def _check_reachable(address: str) -> None:
+    """Asks whether anybody listens at `host:port`: Ray itself would try for minutes.
+
+    Raises:
+        OSError: nobody does.
+    """
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), REACH).close()
 
 
 def _import_ray() -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 
 from indexes.encoders.protocol import Encoder, ImageEncoder, PageEncoder, QueryEmbedding
 from indexes.maxsim import total
+from indexes.regions import PageMatch
 from indexes.types import BBox, PageRef
 from retrieval.bm25 import Bm25, Scores, max_pool
 from retrieval.fusion import (
@@ -98,8 +99,7 @@ class HybridRetriever:
                 self.index.refs[row],
                 float(scores[row]),
                 rank,
-                self._regions(evidence, row),
-                self._matched(evidence, row, votes),
+                *self._found_on(evidence, row, votes),
             )
             for rank, row in enumerate(rows, 1)
         ]
@@ -121,7 +121,7 @@ class HybridRetriever:
             "late interaction": self._late_interaction(embedding, signals.values()),
             **signals,
             "lookups": np.zeros(n, dtype=np.float32),
-            "documents": self._members.named(terms),
+            "documents": self._members.named(terms, self._pages.idf),
         }
         lookups = self._members.find(parsed.text)
         for row, found in lookups.items():
@@ -160,9 +160,24 @@ class HybridRetriever:
         matched.extend(name for name, rows in votes.items() if row in rows)
         return tuple(dict.fromkeys(matched))
 
-    def _regions(self, evidence: Evidence, row: int) -> tuple[BBox, ...]:
+    def match(self, query: str, ref: PageRef) -> PageMatch:
+        """How a page's vectors match a query: the map that its regions are taken from."""
+        parsed = parse_query(query)
+        long = self._members.filings.any()
+        return self.index.match(self.encoder.encode_query(parsed.long_text if long else parsed.text), ref)
+
+    def _found_on(
+        self, evidence: Evidence, row: int, votes: Mapping[str, Sequence[int]]
+    ) -> tuple[tuple[BBox, ...], tuple[str, ...], tuple[float | None, ...]]:
+        """Where a page matched, what matched it, and how well each region does."""
+        match = self.index.match(evidence.embedding, self.index.refs[row])
+        regions = self._regions(evidence, row, match)
+        return regions, self._matched(evidence, row, votes), tuple(map(match.score, regions))
+
+    def _regions(self, evidence: Evidence, row: int, match: PageMatch) -> tuple[BBox, ...]:
         named = [box for lookup in evidence.lookups.get(row, ()) for box in lookup.regions]
-        seen = self.index.regions(evidence.embedding, self.index.refs[row], REGIONS)
+        member, place = self._members.at(row)
+        seen = [region.bbox for region in match.regions(REGIONS, member.text.boxes[place])]
         worded = self._worded(evidence.query, row)
         mixed = [box for pair in zip(seen, worded, strict=False) for box in pair]
         regions: list[BBox] = []

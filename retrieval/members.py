@@ -5,7 +5,7 @@ Their pages are counted through: a *row* is a page's 0-based place among the pag
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Self
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 OTHER_STATEMENT = 0.4  # of a page that looks like the statement, but less so than the document's best one
 
+NAMING = 2.0  # a query of which half names a document means that one as surely as can be
+
 
 class Member:
     """One document of a set.
@@ -32,7 +34,7 @@ class Member:
         text: its words as pages, blocks and lines.
         lookups: what a query can name in it.
         statements: for each primary statement how much each page looks like it; empty if it is no filing.
-        title: the terms that name it: those of its `doc_id` and of its first page.
+        title: the terms that name it: those of its `doc_id` and of the titles on its first page.
     """
 
     def __init__(
@@ -48,7 +50,9 @@ class Member:
         self.lookups = LookupTable(self.text, outline, labels)
         self.statements = statement_pages([[line.terms for line in page.lines] for page in self.text.pages])
         name = text_terms(re.sub(r"[\W_]+", " ", doc_id))
-        self.title = tuple(content_terms([*name, *(self.text.pages[0].terms if len(self.text) else ())]))
+        first = self.text.pages[0].blocks if len(self.text) else ()
+        printed = [t for block in first if self.text.kinds[0][block.block] == "title" for t in block.terms]
+        self.title = tuple(content_terms([*name, *printed]))
 
     @classmethod
     def of(cls, doc: "Document") -> Self:
@@ -133,13 +137,19 @@ class Members:
                 np.maximum(own, strength, out=own)
         return signal, names
 
-    def named(self, terms: Mapping[str, float]) -> Scores:
-        """How surely a query means a page's document, `(n,)`, 0 to 1: by the rare words of its title.
+    def named(self, terms: Mapping[str, float], rarity: Callable[[str], float]) -> Scores:
+        """How surely a query means a page's document, `(n,)`, 0 to 1: by the words of its title.
 
-        Only words that tell the documents apart count, so that one document alone is never named, nor is
-        any by a query that has no such word.
+        Only words count that tell the documents apart, each by how rare it is among them; and the more of the
+        query such words are, the surer it is. So one document alone is never named.
+
+        Args:
+            terms: the query's, weighted.
+            rarity: of a term among all pages.
         """
         telling = {t: w for t, w in terms.items() if 0 < self._titled[t] < len(self._members)}
-        coverage = self._titles.coverage(telling)
+        whole = sum(weight * rarity(term) for term, weight in terms.items())
+        share = sum(weight * rarity(term) for term, weight in telling.items()) / whole if whole else 0.0
+        coverage = self._titles.coverage(telling) * np.float32(min(1.0, NAMING * share))
         named: Scores = np.repeat(coverage, np.diff(self.starts))
         return named
