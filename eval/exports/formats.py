@@ -110,7 +110,7 @@ def write_export(
 
     Args:
         name: the benchmark.
-        questions: its questions; those without a prediction are left out, which its scorer takes as wrong.
+        questions: its questions; those without a prediction are left out.
         predictions: by our question id.
         path: the file; a folder gets the format's own file name.
 
@@ -121,7 +121,8 @@ def write_export(
         InputError: nothing to write, or the file cannot be written.
     """
     export = EXPORTS[name]
-    rows = [export.row(q, predictions[q.id]) for q in questions if q.id in predictions]
+    made = (export.row(q, predictions[q.id]) for q in questions if q.id in predictions)
+    rows = [row for row in made if row]  # a DocScope row that is missing cannot be made up
     if not rows:
         raise InputError(f"{path}: no prediction of {name} to write")
     file = path / export.file if path.is_dir() else path

@@ -216,3 +216,55 @@ def test_answers_are_brought_into_the_form_of_their_format(
 )
 def test_a_short_answer_is_found_in_a_response(text: str, expected: str) -> None:
     assert tagged_or_said(text) == expected
+
+
+def make_run(folder: Path, name: str, data: Path, rows: list[dict[str, Any]]) -> Path:
+    from eval.benchmarks import load
+    from eval.digest import data_digest
+
+    questions = load(name, data)
+    folder.mkdir()
+    told = {"name": name, "data": str(data), "pdfs": None, "split": None}
+    identity = {"benchmark": name, "data": data_digest(questions), "config": {}}
+    manifest = {"format": 1, "identity": identity, "benchmark": told, "sittings": []}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "ids.txt").write_text("".join(f"{q.id}\n" for q in questions))
+    write_lines(folder / "infer.jsonl", rows)
+    return folder
+
+
+def test_the_command_writes_every_question_of_a_run_also_those_that_failed(
+    tmp_path: Path, sample_pdf: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from eval.exports.__main__ import main
+
+    data = tmp_path / "data"
+    (data / "documents").mkdir(parents=True)
+    (data / "documents/a.pdf").write_bytes(sample_pdf.read_bytes())
+    rows = [
+        {
+            "doc_id": "a.pdf", "doc_type": "t", "question": f"q{n}", "answer": "5", "evidence_pages": "[3]",
+            "evidence_sources": "[]", "answer_format": "Int",
+        }
+        for n in range(3)
+    ]  # fmt: skip
+    (data / "samples.json").write_text(json.dumps(rows))
+    failed = {"question_id": "a.pdf::1", "status": "error: no luck"}
+    run = make_run(tmp_path / "run", "mmlongbench-v1", data, [row("a.pdf::0"), failed])
+    with (run / "infer.jsonl").open("a") as file:
+        file.write('{"question_id": "a.pdf::2", "stat')  # torn by a kill
+    assert main([str(run), "--out", str(tmp_path)]) == 0
+    said = capsys.readouterr().err
+    assert "3 rows for 3 questions" in said and "1 answered, 1 failed, 1 without a row" in said
+    written = json.loads((tmp_path / "predictions.json").read_text())
+    assert [one["pred"] for one in written] == ["5", "Fail to answer", "Fail to answer"]
+    assert written[0]["answer"] == "5" and written[0]["doc_id"] == "a.pdf"
+
+
+def test_the_command_refuses_what_is_no_run(tmp_path: Path) -> None:
+    from eval.exports.__main__ import main
+
+    with pytest.raises(InputError, match="no such folder"):
+        main([str(tmp_path / "none"), "--out", str(tmp_path)])
+    with pytest.raises(InputError):
+        main([str(tmp_path), "--out", str(tmp_path)])

@@ -165,7 +165,7 @@ def messages(request: Request, mode: str) -> list[Any]:
         human = HumanMessage("\n\n".join(str(part["text"]) for part in parts if isinstance(part, dict)))
     else:
         human = HumanMessage(parts)
-    return [SystemMessage(request.system), human]
+    return [SystemMessage(request.system), human] if request.system else [human]
 
 
 def schema_in_words(schema: Mapping[str, Any]) -> str:
