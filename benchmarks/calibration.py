@@ -1,8 +1,8 @@
 """Fits how sure the extractive reader is of an answer, and from where on it answers.
 
-    python benchmarks/answers.py DATA --save rows.jsonl
-    python benchmarks/calibration.py rows.jsonl            # prints the cross-validated result
-    python benchmarks/calibration.py rows.jsonl --fit      # also writes the reader's calibration.json
+    python -m eval.run --benchmark mmlongbench-v2 --data DATA/mmlongbench --out runs/mmlongbench
+    python benchmarks/calibration.py runs/mmlongbench            # prints the cross-validated result
+    python benchmarks/calibration.py runs/mmlongbench --fit      # also writes the reader's calibration.json
 
 A logistic regression over the features of `agent.readers.extractive.confidence`, with a ridge penalty, fitted
 on whether the answer would be right (score of one half or more). The threshold is the one with the highest
@@ -30,14 +30,31 @@ from agent.readers.extractive.answers import best_attempt  # noqa: E402
 from agent.readers.extractive.confidence import features  # noqa: E402
 from agent.readers.extractive.planning import make_plan  # noqa: E402
 from agent.readers.extractive.question import analyse  # noqa: E402
-from agent.types import UNANSWERABLE  # noqa: E402
-from benchmarks.answers import Row, prediction_for_scoring, read_rows, write_block  # noqa: E402
+from agent.trajectory import Trajectory  # noqa: E402
+from agent.types import UNANSWERABLE, Fact  # noqa: E402
+from eval.benchmarks import Question, load  # noqa: E402
 from eval.metrics.mmlongbench import NOT_ANSWERABLE, aggregate, score_answer  # noqa: E402
-from indexes.errors import run_command  # noqa: E402
+from eval.rows import RowReader  # noqa: E402
+from eval.runs import ROWS  # noqa: E402
+from eval.sources import run_source  # noqa: E402
+from indexes.errors import InputError, run_command  # noqa: E402
 
 RIDGE = 4.0
 OUT = Path(__file__).resolve().parents[1] / "agent/readers/extractive/calibration.json"
 Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A question and the facts that the run recorded."""
+
+    asked: Question
+    facts: tuple[Fact, ...]
+
+    @property
+    def document(self) -> str:
+        """The document's name."""
+        return self.asked.documents[0].name
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +68,34 @@ class Example:
     abstained: float
 
 
+def read_run(folder: Path) -> list[Row]:
+    """The rows of a run of MMLongBench-Doc that have a trajectory.
+
+    Raises:
+        InputError: there is no run, or it is of another benchmark.
+    """
+    source = run_source(folder)
+    if not source.benchmark.startswith("mmlongbench"):
+        raise InputError(f"{folder}: a run on {source.benchmark}; its answers have no rules to fit on")
+    questions = {q.id: q for q in load(source.benchmark, source.data, source.split, source.pdfs)}
+    rows = (row for row in RowReader(folder / ROWS) if "trajectory" in row)
+    return [Row(questions[row["question_id"]], Trajectory.from_row(row).facts) for row in rows]
+
+
+def prediction_for_scoring(text: str) -> str:
+    """Our abstention as the benchmark writes it."""
+    return NOT_ANSWERABLE if text == UNANSWERABLE else text
+
+
 def example(row: Row) -> Example:
     """Recomputes the answer from the saved facts, whatever the run itself did with it."""
-    analysis = analyse(row.question)
-    attempt = best_attempt(analysis, make_plan(row.question), row.facts)
-    abstained = score_answer(row.gold, NOT_ANSWERABLE, row.answer_format)
+    asked = row.asked
+    analysis = analyse(asked.question)
+    attempt = best_attempt(analysis, make_plan(asked.question), row.facts)
+    abstained = score_answer(asked.answer, NOT_ANSWERABLE, asked.answer_format)
     if attempt is None:
         return Example(row, UNANSWERABLE, {}, abstained, abstained)
-    answered = score_answer(row.gold, prediction_for_scoring(attempt.text), row.answer_format)
+    answered = score_answer(asked.answer, prediction_for_scoring(attempt.text), asked.answer_format)
     return Example(row, attempt.text, features(analysis, attempt, row.facts), answered, abstained)
 
 
@@ -102,7 +139,7 @@ def chances(examples: Sequence[Example], names: Sequence[str], weights: Array) -
 def fitted(examples: Sequence[Example], names: Sequence[str]) -> Array:
     """The weights over examples that have an answer."""
     usable = [e for e in examples if e.features]
-    labels = np.array([float(e.answered >= 0.5 and e.row.answerable) for e in usable])
+    labels = np.array([float(e.answered >= 0.5 and e.row.asked.answerable) for e in usable])
     return fit(table(usable, names), labels)
 
 
@@ -136,10 +173,10 @@ def measure(examples: Sequence[Example], answered: Sequence[bool]) -> dict[str, 
     for item, given in zip(examples, answered, strict=True):
         text = prediction_for_scoring(item.text) if given else NOT_ANSWERABLE
         score = item.answered if given else item.abstained
-        gold = item.row.gold if item.row.answerable else NOT_ANSWERABLE
+        gold = item.row.asked.answer if item.row.asked.answerable else NOT_ANSWERABLE
         samples.append({"answer": gold, "pred": text, "score": score})
-    right = sum(s["score"] for s, e in zip(samples, examples, strict=True) if e.row.answerable)
-    kept = sum(s["score"] for s, e in zip(samples, examples, strict=True) if not e.row.answerable)
+    right = sum(s["score"] for s, e in zip(samples, examples, strict=True) if e.row.asked.answerable)
+    kept = sum(s["score"] for s, e in zip(samples, examples, strict=True) if not e.row.asked.answerable)
     return {**aggregate(samples), "answerable": right, "unanswerable": kept, "answered": sum(answered)}
 
 
@@ -151,16 +188,30 @@ def _line(name: str, result: dict[str, float]) -> str:
     )
 
 
+def write_block(path: Path, name: str, text: str) -> None:
+    """Puts a table between `<!-- name -->` and `<!-- end -->` of a page.
+
+    Raises:
+        InputError: the page has no such place.
+    """
+    page = path.read_text(encoding="utf-8")
+    head, found, rest = page.partition(f"<!-- {name} -->\n")
+    if not found or "<!-- end -->" not in rest:
+        raise InputError(f"{path}: no <!-- {name} --> followed by <!-- end -->")
+    tail = rest[rest.index("<!-- end -->") :]
+    path.write_text(f"{head}{found}\n```\n{text.rstrip()}\n```\n\n{tail}", encoding="utf-8")
+
+
 def main() -> int:
     """Prints the cross-validated figures and the weights; writes them where asked."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("rows", type=Path, help="what answers.py --save wrote")
+    parser.add_argument("run", type=Path, help="a run folder of MMLongBench-Doc")
     parser.add_argument("--fit", action="store_true", help=f"write {OUT.name} for the reader")
     parser.add_argument("--write", type=Path, metavar="PAGE", help="put the result into a page of docs/")
     arguments = parser.parse_args()
-    examples = [example(row) for row in read_rows(arguments.rows)]
+    examples = [example(row) for row in read_run(arguments.run)]
     found = sorted({name for e in examples for name in e.features} - {"bias"})
     names = ["bias", *found]
     weights = fitted(examples, names)
