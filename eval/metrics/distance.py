@@ -30,5 +30,7 @@ def levenshtein(first: str, second: str) -> int:
 def anls(gold: str, pred: str, threshold: float = 0.5) -> float:
     """1 - edit distance / longer length; values of `threshold` and below become 0."""
     length = max(len(gold), len(pred))
+    if length and min(len(gold), len(pred)) <= threshold * length:
+        return 0.0  # the distance is at least the difference of the lengths
     value = 1.0 - (levenshtein(gold, pred) / length if length else 0.0)
     return value if value > threshold else 0.0

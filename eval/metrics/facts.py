@@ -6,6 +6,7 @@ the fact's own numbers and words, or where a sentence that cites the fact's page
 
 import re
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import TypedDict
 
 WORDS = 0.6  # share of a fact's content words that the prose must have
@@ -30,7 +31,8 @@ class FactRates(TypedDict):
     rate_all: float | None
 
 
-def content(text: str) -> tuple[set[str], set[str]]:
+@lru_cache(maxsize=4096)
+def content(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The numbers (thousands without commas) and the content words (lower case, without a plural s)."""
     numbers, words = set(), set()
     for token in _TOKEN.findall(text.lower()):
@@ -39,7 +41,7 @@ def content(text: str) -> tuple[set[str], set[str]]:
             numbers.add(plain.rstrip("0").rstrip(".") if "." in plain else plain)
         elif token not in _STOP and len(token) > 1:
             words.add(token[:-1] if token.endswith("s") and len(token) > 3 else token)
-    return numbers, words
+    return frozenset(numbers), frozenset(words)
 
 
 def word_support(fact: str, prose: str, cited: Sequence[str]) -> bool:
@@ -57,7 +59,7 @@ def word_support(fact: str, prose: str, cited: Sequence[str]) -> bool:
     return any(_out_of(sentence, numbers, words) for sentence in cited)
 
 
-def _out_of(sentence: str, numbers: Collection[str], words: set[str]) -> bool:
+def _out_of(sentence: str, numbers: Collection[str], words: frozenset[str]) -> bool:
     """Whether a sentence says something that stands in a fact: all its numbers, nearly all its words."""
     own_numbers, own_words = content(sentence)
     if not own_numbers <= set(numbers) or not (own_numbers or own_words):

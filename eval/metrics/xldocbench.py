@@ -105,8 +105,10 @@ def _same_text(gold: str, pred: str) -> bool:
     wanted, got = normalize(gold), normalize(pred)
     if not wanted or not got:
         return wanted == got
-    longer = max(len(wanted), len(got))
-    return wanted in got or 1 - levenshtein(wanted, got) / longer >= SIMILAR
+    if wanted in got:
+        return True
+    shorter, longer = sorted((len(wanted), len(got)))
+    return shorter >= SIMILAR * longer and 1 - levenshtein(wanted, got) / longer >= SIMILAR
 
 
 def accuracy(gold: str, pred: str, answer_type: str) -> float:
