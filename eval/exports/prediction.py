@@ -1,6 +1,6 @@
 """What was answered to a question, whoever answered it and in whatever format it was written down."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,21 +62,22 @@ def from_row(question: Question, row: Mapping[str, Any]) -> Prediction:
     if parsed is None and not isinstance(raw, str):
         why = "error: the row has neither model_raw nor parsed"
         return Prediction(question.id, "", "", failure=why, row=row)
+    ids = [document_id(path) for path in question.documents]
     if parsed is None:
-        parsed = parse_model_raw(str(raw), [document_id(path) for path in question.documents]).as_json()
+        parsed = parse_model_raw(str(raw), ids).as_json()
     text = raw if isinstance(raw, str) else str(parsed.get("reasoning") or "")
     tagged = parsed.get("answer")
     has_tag = isinstance(tagged, str) and bool(tagged) and parsed.get("has_answer_tag") is not False
     found = parsed.get("citations")
     citations = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-    refs = [_ref(question, item.get("page"), item.get("doc")) for item in citations]
+    refs = [_ref(ids, item.get("page"), item.get("doc")) for item in citations]
     boxes = [(ref, _box(item)) for ref, item in zip(refs, citations, strict=True)]
     return Prediction(
         question_id=question.id,
         text=text,
         answer=str(tagged) if has_tag else tagged_or_said(text),
         has_tag=has_tag,
-        pages=_pages(question, parsed, refs),
+        pages=_pages(ids, parsed, refs),
         boxes=tuple((ref, box) for ref, box in boxes if ref is not None and box is not None),
         dropped=sum(ref is None or box is None for ref, box in boxes),
         sentences=tuple(
@@ -91,16 +92,15 @@ def from_row(question: Question, row: Mapping[str, Any]) -> Prediction:
 def _pages(question: Question, parsed: Mapping[str, Any], cited: list[PageRef | None]) -> tuple[PageRef, ...]:
     """The predicted pages. Of one document as the row lists them; of several only citations say whose."""
     refs = list(cited)
-    if len(question.documents) == 1 and isinstance(parsed.get("predicted_pages"), list):
-        refs = [_ref(question, page, None) for page in parsed["predicted_pages"]]
+    if len(ids) == 1 and isinstance(parsed.get("predicted_pages"), list):
+        refs = [_ref(ids, page, None) for page in parsed["predicted_pages"]]
     return tuple(sorted({ref for ref in refs if ref is not None}))
 
 
-def _ref(question: Question, page: object, doc: object) -> PageRef | None:
+def _ref(ids: Sequence[str], page: object, doc: object) -> PageRef | None:
     """The page that a citation names, None where it names none."""
     if not isinstance(page, int) or isinstance(page, bool):
         return None
-    ids = [document_id(path) for path in question.documents]
     name = ids[0] if len(ids) == 1 else doc
     if not isinstance(name, str) or name not in ids:
         return None
