@@ -91,7 +91,7 @@ class Config(BaseModel):
         encoder: the retriever's encoder, by name.
         encoder_model: of the encoder `colqwen`, the model: a folder or a name of the Hugging Face hub.
         encoder_base: where the base of an adapter lies, if not where the adapter says.
-        device: what the encoder runs on: `cuda`, `mps` or `cpu`; the best one by default.
+        device: what encoder and local reader run on: `cuda`, `mps` or `cpu`; the best one by default.
         max_num_visual_tokens: vectors that the encoder may give a page.
         batch_size: pages that the encoder takes at a time.
         pool_factor: similar vectors of a page that are merged into one in the index.
@@ -138,7 +138,8 @@ class Config(BaseModel):
         settings = {
             "model": self.encoder_model,
             "base": self.encoder_base,
-            "device": self.device,
+            # an encoder without a model of the user's choice leaves the device to a local reader
+            "device": self.device if self.encoder_model or self.reader != "qwen" else None,
             "max_num_visual_tokens": self.max_num_visual_tokens,
             "batch_size": self.batch_size,
             "pool_factor": self.pool_factor,

@@ -1,7 +1,8 @@
-"""Random ColQwen checkpoints: tiny ones to test with, of the real size to measure speed with.
+"""Random ColQwen and Qwen-VL checkpoints: tiny ones to test with, of the real size to measure speed with.
 
-They are made by the real classes of colpali-engine and saved in the real format; the weights mean nothing.
-`python -m eval.random_checkpoint FOLDER` writes one for `python -m indexes.build --encoder colqwen`.
+They are made by the real classes of colpali-engine and transformers and saved in the real format; the weights
+mean nothing. `python -m eval.random_checkpoint FOLDER` writes one for `python -m indexes.build --encoder
+colqwen`, with `--generator` one for the reader `qwen`, whose replies are noise.
 """
 
 import argparse
@@ -30,6 +31,14 @@ WORDS = (
     "page 12 of 300",
 )
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
+# That of Qwen2-VL and later, without videos and tools
+CHAT_TEMPLATE = (
+    "{% for m in messages %}<|im_start|>{{ m['role'] }}\n"
+    "{% if m['content'] is string %}{{ m['content'] }}{% else %}{% for part in m['content'] %}"
+    "{% if part['type'] == 'image' %}<|vision_start|><|image_pad|><|vision_end|>"
+    "{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
 SIZES = ("tiny", "real")
 
 
@@ -48,6 +57,41 @@ def write_checkpoint(folder: Path, family: str = "qwen2_5_vl", seed: int = 0) ->
     processor = random_processor(family)
     with quiet_libraries():
         random_model(family, "tiny", len(processor.tokenizer)).save_pretrained(folder)
+        processor.save_pretrained(folder)
+
+
+def write_generator(folder: Path, family: str = "qwen2_5_vl", seed: int = 0, size: str = "tiny") -> None:
+    """Writes a checkpoint with random weights that generates noise, as transformers saves Qwen-VL models.
+
+    Args:
+        folder: where to; made if need be.
+        family: `qwen2_vl`, `qwen2_5_vl` or `qwen3_vl`.
+        seed: of the weights.
+        size: `tiny`, or `real` for the shapes of Qwen2.5-VL-3B (family `qwen2_5_vl` only).
+    """
+    import_colpali()  # makes torchvision importable
+    import torch
+    import transformers
+
+    torch.manual_seed(seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = random_processor(family)
+    processor = getattr(transformers, GENERATORS[family][1])(
+        image_processor=parts.image_processor,
+        tokenizer=parts.tokenizer,
+        video_processor=parts.video_processor,
+        chat_template=CHAT_TEMPLATE,
+    )
+    config = _config(family, size, len(processor.tokenizer))
+    config.text_config.max_position_embeddings = 32_768
+    config.tie_word_embeddings = size == "real"  # a tied head would say its last token again and again
+    with quiet_libraries():
+        model = getattr(transformers, GENERATORS[family][0])(config)
+        with torch.no_grad():
+            model.get_input_embeddings().weight.normal_(std=0.5)
+        model.generation_config.eos_token_id = [SPECIAL.index("<|im_end|>"), SPECIAL.index("<|endoftext|>")]
+        model.generation_config.pad_token_id = SPECIAL.index("<|endoftext|>")
+        model.save_pretrained(folder)
         processor.save_pretrained(folder)
 
 
@@ -93,23 +137,26 @@ def random_model(family: str, size: str, vocabulary: int) -> Any:
         vocabulary: how many tokens the tokenizer knows.
     """
     import torch
+
+    model = getattr(import_colpali(), FAMILIES[family].model)(_config(family, size, vocabulary))
+    with torch.no_grad():  # the pad token's row starts at zero, which would normalize to NaN
+        model.get_input_embeddings().weight.normal_(std=0.5)
+    return model.eval()
+
+
+def _config(family: str, size: str, vocabulary: int) -> Any:
     import transformers
 
-    row = FAMILIES[family]
     if size == "real" and family != "qwen2_5_vl":
         raise InputError(f"family {family!r}: the real size is known of qwen2_5_vl only")
     text, vision = _REAL if size == "real" else _TINY[family]
     ids = {name: SPECIAL.index(token) for name, token in _TOKEN_IDS.items()}
-    config = getattr(transformers, _CONFIGS[family])(
+    return getattr(transformers, _CONFIGS[family])(
         text_config={**text, "vocab_size": vocabulary if size == "tiny" else text["vocab_size"]},
         vision_config=vision,
         tie_word_embeddings=True,
         **ids,
     )
-    model = getattr(import_colpali(), row.model)(config)
-    with torch.no_grad():  # the pad token's row starts at zero, which would normalize to NaN
-        model.get_input_embeddings().weight.normal_(std=0.5)
-    return model.eval()
 
 
 def random_processor(family: str) -> Any:
@@ -157,6 +204,11 @@ _TOKEN_IDS = {
     "video_token_id": "<|video_pad|>",
     "vision_start_token_id": "<|vision_start|>",
     "vision_end_token_id": "<|vision_end|>",
+}
+GENERATORS = {
+    "qwen2_vl": ("Qwen2VLForConditionalGeneration", "Qwen2VLProcessor"),
+    "qwen2_5_vl": ("Qwen2_5_VLForConditionalGeneration", "Qwen2_5_VLProcessor"),
+    "qwen3_vl": ("Qwen3VLForConditionalGeneration", "Qwen3VLProcessor"),
 }
 _CONFIGS = {"qwen2_vl": "Qwen2VLConfig", "qwen2_5_vl": "Qwen2_5_VLConfig", "qwen3_vl": "Qwen3VLConfig"}
 
@@ -241,7 +293,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Writes a tiny random checkpoint, and an adapter over it if asked for."""
     parser = argparse.ArgumentParser(
         prog="python -m eval.random_checkpoint",
-        description="Write a tiny ColQwen checkpoint with random weights, to try the encoder without one.",
+        description="Write a tiny checkpoint with random weights, to try encoder or reader without one.",
         epilog="example: python -m eval.random_checkpoint tiny/ && "
         "python -m indexes.build report.pdf --encoder colqwen --model tiny/",
     )
@@ -251,10 +303,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=0, help="of the weights (default: %(default)s)")
     parser.add_argument("--adapter", type=Path, metavar="FOLDER", help="write a LoRA adapter over it as well")
+    parser.add_argument(
+        "--generator", action="store_true", help="a Qwen-VL model for the reader qwen, not a ColQwen"
+    )
     options = parser.parse_args(arguments)
+    if options.generator and options.adapter is not None:
+        raise InputError("--generator and --adapter: an adapter goes over a ColQwen only; leave one out")
     if options.folder.exists() and any(options.folder.iterdir()):
         raise InputError(f"{options.folder}: is there already and not empty")
-    write_checkpoint(options.folder, options.family, options.seed)
+    write = write_generator if options.generator else write_checkpoint
+    write(options.folder, options.family, options.seed)
     if options.adapter is not None:
         write_adapter(options.adapter, options.folder.absolute(), options.seed + 1)
     return 0
