@@ -1,6 +1,6 @@
 """What a run does, line by line, as it does it: queries, pages, facts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import IO
 
 from agent.naming import ref_spans
@@ -38,6 +38,7 @@ class Live:
             "read": self._read,
             "record": self._recorded,
             "decide": _decided,
+            "answer": _answered,
             "verify": _verified,
         }.get(step)
         for line in told(update) if told else ():
@@ -67,7 +68,7 @@ class Live:
         named = pages if self._several else f"p. {pages}"
         lines = [f"  read {named if record.read else 'nothing'}"]
         lines += [f"  error in {error.step}: {plain(error.message, WIDTH)}" for error in record.errors]
-        return [*lines, *(f"  note: {plain(note, WIDTH)}" for note in record.notes)]
+        return [*lines, *_noted(record.notes)]
 
     def _recorded(self, update: State) -> list[str]:
         facts: Sequence[Fact] = update.get("facts", [])
@@ -84,8 +85,18 @@ class Live:
 
 
 def _planned(update: State) -> list[str]:
-    parts = update["strategy"].parts
-    return [f"plan: {'; '.join(plain(part, WIDTH) for part in parts)}"] if len(parts) > 1 else []
+    made = update["strategy"]
+    parts = "; ".join(plain(part, WIDTH) for part in made.parts)
+    return [*([f"plan: {parts}"] if len(made.parts) > 1 else []), *_noted(made.notes), *_failed(update)]
+
+
+def _noted(notes: Iterable[str]) -> list[str]:
+    return [f"  note: {plain(note, WIDTH)}" for note in notes]
+
+
+def _failed(update: State) -> list[str]:
+    """Errors of the steps outside the rounds."""
+    return [f"  error in {error.step}: {plain(error.message, WIDTH)}" for error in update.get("errors", [])]
 
 
 def _decided(update: State) -> list[str]:
@@ -93,7 +104,11 @@ def _decided(update: State) -> list[str]:
     if record.decision is None:
         return []
     does = "answering" if "stop" in update else "going on"
-    return [f"  {does}: {plain(record.decision.reason, WIDTH)}"]
+    return [*_noted(record.decision.notes), f"  {does}: {plain(record.decision.reason, WIDTH)}"]
+
+
+def _answered(update: State) -> list[str]:
+    return [*_noted(update["reply"].notes), *_failed(update)]
 
 
 def _verified(update: State) -> list[str]:

@@ -7,7 +7,7 @@ from agent_fakes import FakeDocument, FakeRetriever, ScriptedReader, make_page, 
 
 from agent.graph import ask
 from agent.live import Live
-from agent.types import Decision, FactDraft, Plan, Reading, Usage
+from agent.types import Decision, DraftAnswer, FactDraft, Plan, Reading, Usage
 from indexes.types import PageRef
 
 
@@ -73,6 +73,22 @@ def test_slips_errors_and_what_was_dropped_are_shown() -> None:
     text = shown(ScriptedReader(reads=reads, answers=saying("57")))
     assert "  error in read: bad reply\n" in text and "  note: page 99 does not exist\n" in text
     assert "  2 dropped, not borne out by the page\n" in text
+
+
+def test_slips_of_every_step_are_shown() -> None:
+    reader = ScriptedReader(
+        plans=lambda question, outline: Plan("span", ("one", "two"), ("offices",), notes=("plan slip",)),
+        decides=lambda task: Decision("answer", "enough", notes=("decide slip",)),
+        answers=lambda *args: DraftAnswer("Unanswerable", (), "none", 0.0, notes=("answer slip",)),
+    )
+    lines = shown(reader).splitlines()
+    assert [line for line in lines if "slip" in line] == [
+        "  note: plan slip",
+        "  note: decide slip",
+        "  note: answer slip",
+    ]
+    failing = ScriptedReader(answers=lambda *args: 1 / 0)
+    assert "  error in answer: division by zero" in shown(failing).splitlines()
 
 
 def test_an_answer_that_was_not_let_through_is_said() -> None:
