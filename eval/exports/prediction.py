@@ -89,7 +89,7 @@ def from_row(question: Question, row: Mapping[str, Any]) -> Prediction:
     )
 
 
-def _pages(question: Question, parsed: Mapping[str, Any], cited: list[PageRef | None]) -> tuple[PageRef, ...]:
+def _pages(ids: Sequence[str], parsed: Mapping[str, Any], cited: list[PageRef | None]) -> tuple[PageRef, ...]:
     """The predicted pages. Of one document as the row lists them; of several only citations say whose."""
     refs = list(cited)
     if len(ids) == 1 and isinstance(parsed.get("predicted_pages"), list):
