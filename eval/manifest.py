@@ -6,13 +6,12 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from agent.config import Config
 from agent.graph import versions
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def sitting(config: Config, workers: int) -> dict[str, Any]:
+def sitting(workers: int) -> dict[str, Any]:
     """What one start of the runner is: versions, revision and host may change from one to the next."""
     return {
         "workers": workers,
@@ -24,13 +23,7 @@ def sitting(config: Config, workers: int) -> dict[str, Any]:
             "machine": platform.machine(),
             "cpus": os.cpu_count(),
         },
-        "prompts": prompt_hashes(config),
     }
-
-
-def prompt_hashes(config: Config) -> dict[str, str]:
-    """SHA-256 of each prompt of the config's reader; a reader of rules has none."""
-    return {}
 
 
 def revision() -> str | None:

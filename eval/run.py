@@ -108,7 +108,7 @@ def run(job: Job) -> Outcome:
         before = folder.take_up([q.id for q in chosen], retry_failed=job.retry_failed)
         waiting = [q for q in chosen if q.id not in folder.entries]
         workers = job.workers or default_workers(config)
-        now_begins = sitting(config, workers)
+        now_begins = sitting(workers)
         folder.begin(now_begins, _facts(job, questions, config))
         try:
             _ask(job, folder, config, waiting, workers)
@@ -185,14 +185,25 @@ def _ask(
             limit = question_limit(config)
             crew = Crew(workers, setting, folder.log, errors, limit=limit, command=job.command)
             answers = crew.run(waiting)
-        model = f"pagetrail/{config.name or 'custom'}"
+        model, told = f"pagetrail/{config.name or 'custom'}", False
         for answered in stack.enter_context(closing(answers)):
             line = answered.line or _error_row(answered, model)
             if answered.failed:
                 reason = answered.reason or json.loads(line)["status"]
                 folder.log(f"failed {answered.question.id}: {reason}")
             folder.append(answered.question.id, line, answered.failed)
+            if not told:
+                told = _tell_prompts(folder, line)
             progress.add(answered, line)
+
+
+def _tell_prompts(folder: "RunFolder", line: bytes) -> bool:
+    """Puts the hashes of the reader's prompts into the manifest; False where the row does not tell them."""
+    prompts = json.loads(line).get("trajectory", {}).get("prompts")
+    if prompts is None:
+        return False
+    folder.note(prompts=prompts)
+    return True
 
 
 def _error_row(answered: "Answered", model: str) -> bytes:

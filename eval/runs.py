@@ -118,6 +118,11 @@ class RunFolder:
         self.write_manifest(**facts, ended=None, sittings=[*self.manifest["sittings"], begun])
         self.log(f"started with {sitting['workers']} workers; {len(self.entries)} rows are there")
 
+    def note(self, **facts: Any) -> None:
+        """Adds to what the manifest says of this sitting."""
+        last = {**self.manifest["sittings"][-1], **facts}
+        self.write_manifest(sittings=[*self.manifest["sittings"][:-1], last])
+
     def end(self, asked: int) -> None:
         """Notes that a sitting ends, and what it did."""
         self.sync()

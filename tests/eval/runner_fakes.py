@@ -53,6 +53,7 @@ class FakeAsker:
         if "fails" in question and (first or "once" not in question):
             return FakeResult(row | {"status": "error: the reader fails"}, "the reader fails")
         parsed = {"answer": self.names[0], "predicted_pages": [1], "citations": []}
+        row["trajectory"] = {"prompts": {"read": "1a2b"}}
         return FakeResult(row | {"parsed": parsed, "infer_usage": {"total_tokens": 0}, "status": "ok"})
 
 

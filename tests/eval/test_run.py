@@ -74,7 +74,8 @@ def test_a_run_leaves_its_rows_in_the_benchmarks_order_with_config_manifest_and_
     assert manifest["started"] <= manifest["ended"]
     (sitting,) = manifest["sittings"]
     assert sitting["asked"] == 5 and sitting["workers"] == 2
-    assert {"versions", "revision", "host", "prompts"} <= set(sitting)
+    assert {"versions", "revision", "host"} <= set(sitting)
+    assert sitting["prompts"] == {"read": "1a2b"}
     assert "k: 4" in (tmp_path / "run/config.yaml").read_text()
     assert "opened a.pdf" in (tmp_path / "run/log.txt").read_text()
 
