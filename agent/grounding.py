@@ -45,8 +45,8 @@ def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
     Word ranges, which only rules give, are trusted most. Then come the blocks, narrowed to the quote where it
     is found in them; the quote, word by word or nearly so, anywhere on the page; cells of tables, with their
     rows; the model's own box, snapped to the words or the picture it covers; and where there is none of these
-    and no quote to contradict it, what retrieval matched. The whole page is no region unless one block fills
-    it or the quote does.
+    and no quote to contradict it, the words or numbers of the statement itself, then what retrieval matched.
+    The whole page is no region unless one block fills it or the quote does.
 
     Args:
         draft: the fact.
@@ -96,19 +96,17 @@ def locate(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
     Returns:
         Its regions, none where nothing on the page says so; `notes` say why.
     """
-    said = draft if draft.quote.strip() else replace(draft, quote=draft.text)
-    result = ground(said, page, seen)
-    if isinstance(result, Grounded) and (result.support != "none" or draft.quote.strip()):
+    quoted = bool(draft.quote.strip())
+    result = ground(draft if quoted else replace(draft, quote=draft.text), page, seen)
+    if isinstance(result, Grounded) and (quoted or result.support != "none"):
         return result
-    pointed = ground(draft, page, seen) if draft is not said else Dropped(draft, "")
-    if isinstance(pointed, Grounded):
-        return pointed
-    words = find_statement(draft.text or draft.quote, page)
-    if words:
-        found = ground(replace(draft, quote="", words=tuple(words), blocks=(), bbox=None), page)
-        if isinstance(found, Grounded):
-            notes = (*found.notes, "its words are not the page's") if found.support == "none" else found.notes
-            return replace(found, quote=plain(draft.quote, MAX_TEXT), notes=notes)
+    bare = ground(replace(draft, quote=""), page, seen)
+    if isinstance(bare, Grounded):
+        if quoted:
+            notes = (*bare.notes, "its quote is not on the page")
+            return replace(bare, quote=plain(draft.quote, MAX_TEXT), support="none", notes=notes)
+        notes = (*bare.notes, "its words are not the page's") if bare.support == "none" else bare.notes
+        return replace(bare, notes=notes)
     reason = result.reason if isinstance(result, Dropped) else "; ".join(result.notes)
     return Grounded(draft, plain(draft.text, MAX_TEXT), plain(draft.quote, MAX_TEXT), (), "none", (reason,))
 
@@ -132,6 +130,8 @@ def _placed(draft: FactDraft, quote: str, page: PageText, seen: Sequence[BBox]) 
         inside = {i for span in match.ranges for i in range(*span)}
         if not place.words or inside & place.words or match.exact:
             return Place(inside, notes=notes), match
+    if not place and not quote:
+        place = Place({i for span in find_statement(draft.text, page) for i in range(*span)})
     if not place and (not quote or not len(page.page.words)):
         place = _matched(page, seen)
     place = _narrowed(draft, page, place, notes)

@@ -18,7 +18,7 @@ from agent.trajectory import RoundRecord, StepError, StopReason
 from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask, Usage
 from agent.verify import abstention, checked, marked, objection
 from indexes.plain import plain
-from indexes.types import Page, PageRef
+from indexes.types import BBox, Page, PageRef
 from retrieval.types import RetrievedPage
 
 LISTED = 10  # pages of a ranking that a round records, read or not
@@ -69,9 +69,11 @@ def fuse(wanted: Sequence[PageRef], rankings: Sequence[Sequence[RetrievedPage]])
         if known is None:
             first[page.ref] = page
         else:
+            scored = {**dict(page.scored), **dict(known.scored)}
             regions = tuple(dict.fromkeys([*known.regions, *page.regions]))
             matched = tuple(dict.fromkeys([*known.matched, *page.matched]))
-            first[page.ref] = replace(known, regions=regions, matched=matched)
+            scores = tuple(scored[box] for box in regions)
+            first[page.ref] = replace(known, regions=regions, matched=matched, region_scores=scores)
     return tuple(replace(page, rank=rank) for rank, page in enumerate(first.values(), start=1))
 
 
@@ -172,8 +174,9 @@ def record(state: State, run: Run) -> State:
     pages = {ref: PageText(page) for ref, page in run.layout(latest.read).items()} if state["drafts"] else {}
     grounded: list[Grounded] = []
     notes: list[str] = []
+    seen = {page.ref: page.regions for page in latest.retrieved}
     for draft in state["drafts"]:
-        outcome = _grounded(draft, pages, run)
+        outcome = _grounded(draft, pages, seen, run)
         if isinstance(outcome, Dropped):
             notes.append(_of(draft.ref, outcome.reason, run))
         else:
@@ -194,7 +197,9 @@ def _of(ref: PageRef, reason: str, run: Run) -> str:
     return reason.replace(page_name(ref), page_name(ref, several=True), 1) if run.several else reason
 
 
-def _grounded(draft: FactDraft, pages: Mapping[PageRef, PageText], run: Run) -> Grounded | Dropped:
+def _grounded(
+    draft: FactDraft, pages: Mapping[PageRef, PageText], seen: Mapping[PageRef, Sequence[BBox]], run: Run
+) -> Grounded | Dropped:
     size = run.sizes.get(draft.ref.doc_id)
     if size is None:
         return Dropped(draft, f"page {draft.ref.page}: no document of the run")
@@ -202,7 +207,7 @@ def _grounded(draft: FactDraft, pages: Mapping[PageRef, PageText], run: Run) -> 
         return Dropped(draft, f"page {draft.ref.page}: the document has {size} pages")
     if draft.ref not in pages:
         return Dropped(draft, f"page {draft.ref.page}: it was not read in this round")
-    return ground(draft, pages[draft.ref])
+    return ground(draft, pages[draft.ref], seen.get(draft.ref, ()))
 
 
 def decide(state: State, run: Run) -> State:

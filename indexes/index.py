@@ -16,10 +16,10 @@ from indexes.errors import InputError
 from indexes.maxsim import total
 from indexes.pooling import pooled_page
 from indexes.progress import bar
-from indexes.regions import matched_regions
+from indexes.regions import PageMatch
 from indexes.search import Method, search
 from indexes.store import Store
-from indexes.types import BBox, PageRef
+from indexes.types import PageRef
 from indexes.vectors import (
     IndexSettings,
     MismatchError,
@@ -159,12 +159,12 @@ class PageIndex:
         """The `k` best pages by late interaction; see `indexes.search.search`."""
         return search(self, query, k, method)
 
-    def regions(self, query: QueryEmbedding, ref: PageRef, n: int = 3) -> list[BBox]:
-        """Where on a page the query matched: at most `n` boxes, best first."""
+    def match(self, query: QueryEmbedding, ref: PageRef) -> PageMatch:
+        """How a page's vectors match a query, and where on it they stand: its map, its regions."""
         if ref not in self._rows:
             raise ValueError(f"{ref}: the index has {len(self.refs)} pages of {self.refs[0].doc_id}")
         vectors, boxes = self.store.page(self._rows[ref])
-        return matched_regions(vectors @ self.store.projected(query.vectors).T, boxes, n)
+        return PageMatch(vectors @ self.store.projected(query.vectors).T, boxes)
 
 
 def default_settings(encoder: PageEncoder) -> IndexSettings:

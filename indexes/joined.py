@@ -10,8 +10,9 @@ from indexes.encoders.protocol import QueryEmbedding
 from indexes.errors import InputError
 from indexes.index import PageIndex
 from indexes.maxsim import total
+from indexes.regions import PageMatch
 from indexes.search import Method, search
-from indexes.types import BBox, PageRef
+from indexes.types import PageRef
 
 if TYPE_CHECKING:
     from indexes.ivf import Ivf
@@ -82,9 +83,9 @@ class JoinedIndex:
         """The `k` best pages by late interaction; see `indexes.search.search`."""
         return search(self, query, k, method)
 
-    def regions(self, query: QueryEmbedding, ref: PageRef, n: int = 3) -> list[BBox]:
-        """Where on a page the query matched: at most `n` boxes, best first."""
-        return self.member(ref).regions(query, ref, n)
+    def match(self, query: QueryEmbedding, ref: PageRef) -> PageMatch:
+        """How a page's vectors match a query, and where on it they stand: its map, its regions."""
+        return self.member(ref).match(query, ref)
 
     def member(self, ref: PageRef) -> PageIndex:
         """The index that a page is in.

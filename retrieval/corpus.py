@@ -21,7 +21,7 @@ from indexes.types import PageRef
 from retrieval.bm25 import Scores
 from retrieval.fusion import fuse, ranking
 from retrieval.queries import parse_query
-from retrieval.types import RetrievedPage, Retriever
+from retrieval.types import RetrievedPage
 
 if TYPE_CHECKING:
     from indexes.document import Document
@@ -91,7 +91,6 @@ class VectorRetriever:
         scores[0, rows] = total(self.index.best_matches(embedding, rows))
         scores[1, rows] = pooled[rows]
         return {late: scores[0], "pooled": scores[1]}
-
 
     def match(self, query: str, ref: PageRef) -> PageMatch:
         """How a page's vectors match a query: the map that its regions are taken from."""

@@ -35,6 +35,8 @@ examples:
   python -m retrieval.search locked.pdf "dividend" --password secret
   python -m retrieval.search 2022.pdf "net revenue" --also 2021.pdf --also older-reports/
       several documents in one ranking
+  python -m retrieval.search report.pdf "net revenue 2023" --heatmap map.png
+      also a picture of the best page: the map of similarities, the regions and their scores
   python -m retrieval.search --corpus corpus/ "net revenue of the cable works"
       all documents that python -m indexes.build --out corpus/ has indexed, by the encoder it was built with;
       where a document is not at hand, or with --vectors-only, pages are ranked by their vectors alone
@@ -55,6 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         queries += read_queries(options.queries)
     if not queries:
         raise InputError('no query: name one, such as "net revenue 2023", or a file with --queries')
+    if options.heatmap is not None:
+        _checked_heatmap(options.heatmap, queries)
     with _opened(options) as opened:
         for query in queries:
             found = opened.retriever.retrieve(query, options.k)
@@ -64,7 +68,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 line = as_text(query, found, opened.documents)
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
+            if options.heatmap is not None:
+                _draw(opened, query, found, options)
     return 0
+
+
+def _checked_heatmap(path: Path, queries: Sequence[str]) -> None:
+    from retrieval.heatmap import check_target
+
+    if len(queries) > 1:
+        raise InputError(f"--heatmap draws the map of one query, and there are {len(queries)}; name one")
+    check_target(path)
+
+
+def _draw(
+    opened: "OpenCorpus", query: str, found: Sequence["RetrievedPage"], options: argparse.Namespace
+) -> None:
+    """Draws the best page's map, and says which page it is."""
+    from retrieval.heatmap import write_heatmap
+
+    if not found:
+        raise InputError(f"--heatmap {options.heatmap}: no page was found, so none is drawn")
+    best = found[0]
+    document = opened.documents.get(best.ref.doc_id)
+    if document is None:
+        raise InputError(
+            f"--heatmap {options.heatmap}: {best.ref.doc_id} is not at hand, its page can't be drawn"
+        )
+    write_heatmap(document, best, opened.retriever.match(query, best.ref), options.heatmap)
+    if not options.quiet:
+        sys.stderr.write(f"written: {options.heatmap} ({best.ref.doc_id}, page {best.ref.page})\n")
 
 
 @contextmanager
@@ -126,6 +159,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--vectors-only", action="store_true", help="of a corpus: don't rank by words")
     parser.add_argument("-k", type=int, default=10, metavar="N", help="pages a query (default 10)")
     parser.add_argument("--queries", type=Path, metavar="FILE", help="a text file with one query a line")
+    parser.add_argument("--heatmap", type=Path, metavar="PNG", help="draw what matched on the best page")
     parser.add_argument("--json", action="store_true", help="JSON lines on stdout")
     parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
     parser.add_argument("--password", help="of an encrypted PDF")
@@ -174,6 +208,7 @@ def as_row(
                 "label": _label(page.ref, documents),
                 "score": round(page.score, 6),
                 "regions": [[round(v, 6) for v in box.as_list()] for box in page.regions],
+                "region_scores": [s if s is None else round(s, 6) for _, s in page.scored],
             }
             for page in found
         ],
@@ -193,7 +228,9 @@ def as_text(query: str, found: Sequence["RetrievedPage"], documents: Mapping[str
         )
         document = documents.get(page.ref.doc_id)
         content = None if document is None else document.page(page.ref.page)
-        lines.extend(f"       {_place(box)}  {_snippet(content, box)}".rstrip() for box in page.regions)
+        for box, score in page.scored:
+            worth = "" if score is None else f"{score:.2f}  "
+            lines.append(f"       {_place(box)}  {worth}{_snippet(content, box)}".rstrip())
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,8 @@ class RetrievedPage:
         score: higher is better; comparable within one ranking only.
         rank: place in the ranking, from 1.
         regions: the places on the page that matched, best first.
+        region_scores: how well each region matches by late interaction: the mean over the query's vectors of
+            the highest similarity there, None where no vector stands; empty where they are not known.
         matched: what found it, such as `late interaction`, `bm25` or `lookup: Table 4.16`.
     """
 
@@ -23,6 +25,13 @@ class RetrievedPage:
     rank: int
     regions: tuple[BBox, ...] = ()
     matched: tuple[str, ...] = ()
+    region_scores: tuple[float | None, ...] = ()
+
+    @property
+    def scored(self) -> tuple[tuple[BBox, float | None], ...]:
+        """The regions with their scores."""
+        scores = self.region_scores or (None,) * len(self.regions)
+        return tuple(zip(self.regions, scores, strict=True))
 
 
 class Retriever(Protocol):

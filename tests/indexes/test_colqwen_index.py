@@ -125,7 +125,7 @@ def test_regions_are_patches_of_the_page_that_the_query_matched(document: Docume
     index = PageIndex.open_or_build(document, encoder)
     query = encoder.encode_query(QUERY)
     embedding = embed_pages(document, encoder, [2])[0]
-    regions = index.regions(query, PageRef("small", 2), 3)
+    regions = [region.bbox for region in index.match(query, PageRef("small", 2)).regions(3)]
     assert 1 <= len(regions) <= 3
     for region in regions:
         inside = [

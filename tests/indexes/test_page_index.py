@@ -19,8 +19,7 @@ from indexes.cache import cache_root
 from indexes.encoders.protocol import PageEmbedding, QueryEmbedding
 from indexes.errors import InputError
 from indexes.index import PageIndex
-from indexes.regions import line_starts, matched_regions
-from indexes.types import BBox, Page, PageRef, Words
+from indexes.types import Page, PageRef, Words
 from indexes.vectors import IndexSettings, part_of, write_index
 
 EXACT = IndexSettings(dim=64, bits=16)
@@ -175,7 +174,7 @@ def test_one_page_an_empty_query_and_a_document_without_vectors() -> None:
     blank = opened(Pictures(3, "blank"), nothing, IndexSettings(dim=16, bits=8))
     query = nothing.encode_query("one two")
     assert np.isneginf(blank.maxsim(query)).all() and np.isneginf(blank.pooled(query)).all()
-    assert blank.regions(query, blank.refs[0]) == []
+    assert blank.match(query, blank.refs[0]).regions(3) == []
 
 
 @pytest.mark.parametrize("name", ["vectors.faiss", "pooled_boxes.npy", "manifest.json"])
@@ -282,30 +281,13 @@ def test_a_killed_build_leaves_nothing_that_is_trusted_and_its_finished_parts_ar
     assert scores == pytest.approx([maxsim_of(encoder, query, p) for p in range(1, 41)], abs=2e-3)
 
 
-def test_regions_are_lines_grown_by_neighbours_that_add_to_the_match() -> None:
-    boxes = np.array([[x / 4, y / 10, (x + 1) / 4, (y + 0.8) / 10] for y in range(10) for x in range(4)])
-    similarities = np.full((40, 2), 0.1, np.float32)
-    similarities[4 * 3 + 1, 0] = similarities[4 * 4 + 2, 1] = 0.9  # lines 3 and 4 answer one vector each
-    similarities[4 * 8] = 0.3
-    found = matched_regions(similarities, boxes.astype(np.float32), 2)
-    assert found[0].as_list() == pytest.approx([0, 0.3, 1, 0.48])
-    assert found[1].as_list() == pytest.approx([0, 0.8, 1, 0.88])
-    assert matched_regions(np.zeros((0, 2), np.float32), np.zeros((0, 4), np.float32), 3) == []
-
-
-def test_lines_begin_where_boxes_step_down_or_back() -> None:
-    boxes = [[0, 0, 0.1, 0.1], [0.2, 0.01, 0.3, 0.09], [0, 0.1, 0.1, 0.2], [0.5, 0, 0.6, 0.1]]
-    assert line_starts(np.array(boxes, np.float32)).tolist() == [0, 2, 3]
-
-
 def test_regions_of_a_page_that_is_not_there_are_refused() -> None:
     encoder = PatchEncoder()
     index = opened(Pictures(3, "three"), encoder)
     query = encoder.encode_query("one two")
-    assert 0 < len(index.regions(query, index.refs[1], n=2)) <= 2
-    assert all(isinstance(box, BBox) for box in index.regions(query, index.refs[2]))
+    assert 0 < len(index.match(query, index.refs[1]).regions(2)) <= 2
     with pytest.raises(ValueError, match="has 3 pages"):
-        index.regions(query, PageRef("pictures", 4))
+        index.match(query, PageRef("pictures", 4))
 
 
 def test_the_sample_document_is_built_by_the_command_and_finds_its_pages(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from indexes.encoders.protocol import PageEmbedding, QueryEmbedding
+from indexes.regions import PageMatch
 from indexes.types import BBox, BlockKind, LayoutBlock, Page, PageRef, Words
 from retrieval.hybrid import HybridRetriever
 from retrieval.members import Member
@@ -95,13 +96,10 @@ class WordIndex:
         """The cosine with each page's mean."""
         return np.array([(p.pooled @ query.pooled).max(initial=-np.inf) for p in self._pages], np.float32)
 
-    def regions(self, query: QueryEmbedding, ref: PageRef, n: int = 3) -> list[BBox]:
-        """The words that match best."""
+    def match(self, query: QueryEmbedding, ref: PageRef) -> PageMatch:
+        """How the words match."""
         page = self._pages[self._rows[ref]]
-        if not len(page.vectors) or not len(query.vectors):
-            return []
-        best = (page.vectors @ query.vectors.T).max(axis=1).argsort()[::-1][:n]
-        return [BBox.clipped(*page.boxes[i].tolist()) for i in best]
+        return PageMatch(page.vectors @ query.vectors.T, page.boxes)
 
 
 def make_retriever(pages: Sequence[Page], **more: object) -> HybridRetriever:

@@ -33,9 +33,10 @@ def test_json_lines_have_exactly_the_agreed_fields(capsys, sample_pdf, tmp_path)
         assert list(row) == ["query", "pages"]
         assert len(row["pages"]) == 3
         for page in row["pages"]:
-            assert list(page) == ["doc", "page", "label", "score", "regions"]
+            assert list(page) == ["doc", "page", "label", "score", "regions", "region_scores"]
             assert page["doc"] == "sample"
             assert len(page["regions"]) <= 3
+            assert len(page["region_scores"]) == len(page["regions"])
             for x1, y1, x2, y2 in page["regions"]:
                 assert 0 <= x1 < x2 <= 1
                 assert 0 <= y1 < y2 <= 1
