@@ -11,6 +11,8 @@ exactly, so that codes and sums only decide which pages are looked at.
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +24,7 @@ from indexes.cache import lock, publish_dir, scratch_dir, write_atomic
 from indexes.errors import InputError
 from indexes.index import PageIndex
 from indexes.joined import JoinedIndex
+from indexes.maxsim import best_pages
 from indexes.progress import bar
 from indexes.vectors import (
     MANIFEST,
@@ -37,6 +40,7 @@ Floats = NDArray[np.float32]
 FORMAT = 1
 FILE = "ivf.faiss"
 SAMPLE = 40  # vectors a list that its centroid is learned from
+ROUNDS = 10  # of k-means; candidates are compared exactly, so centroids need not be perfect
 CODE_BITS = 4
 
 
@@ -67,9 +71,9 @@ class IvfSettings:
         nlist = max(1, min(nlist, vectors))
         return IvfSettings(
             nlist,
-            min(nlist, self.nprobe or max(16, nlist // 64)),
-            min(vectors, self.neighbours or max(1000, pages // 4)),
-            min(pages, self.candidates or 100),
+            min(nlist, self.nprobe or _between(16, nlist // 64, nlist)),
+            min(vectors, self.neighbours or _between(1000, pages // 2, 4000)),
+            min(pages, self.candidates or _between(50, pages // 25, 400)),
         )
 
 
@@ -137,30 +141,35 @@ class Ivf:
         similarities, rows = self._index.search(
             np.ascontiguousarray(query, np.float32), told.neighbours, params=parameters
         )
-        return likely_pages(similarities, rows, found)
+        return likely_pages(similarities, rows, self._pages, found)
 
 
-def likely_pages(similarities: Floats, rows: NDArray[np.int64], k: int) -> list[int]:
+def _between(least: int, value: int, most: int) -> int:
+    return max(least, min(value, most))
+
+
+def likely_pages(similarities: Floats, rows: NDArray[np.int64], pages: int, k: int) -> list[int]:
     """The rows of the `k` pages with the highest sums over what each query vector brought; rising.
 
     Args:
         similarities: `(q, n)`, falling; of query vector `i` the vectors most similar to it.
         rows: `(q, n)`, the rows of their pages, -1 where there are fewer than `n`.
-        k: how many pages.
+        pages: how many there are.
+        k: how many are wanted; pages of which nothing was brought are not among them.
     """
-    pages, places = np.unique(rows, return_inverse=True)
-    places = places.reshape(rows.shape)
-    best = np.full((len(rows), len(pages)), -np.inf, np.float32)
-    for i in range(len(rows)):
-        valid = rows[i] >= 0
-        if not valid.any():
-            best[i] = 0  # it tells pages apart no more than one that brings the same of all
-            continue
-        best[i] = similarities[i][valid].min()
-        np.maximum.at(best[i], places[i][valid], similarities[i][valid])
-    scores = np.where(pages >= 0, best.sum(axis=0), -np.inf)
-    chosen = np.argsort(-scores, kind="stable")[:k]
-    return sorted(int(row) for row in pages[chosen] if row >= 0)
+    gains, gain = np.zeros(pages, np.float32), np.zeros(pages, np.float32)
+    brought = np.zeros(pages, bool)
+    for values, owners in zip(similarities, rows, strict=True):
+        count = int(np.count_nonzero(owners >= 0))  # they are the first ones
+        if count:
+            # Backwards: of a page's several values the last one assigned stays, which is the highest.
+            owners = owners[count - 1 :: -1]
+            gain[owners] = values[count - 1 :: -1] - values[count - 1]
+            gains += gain
+            gain[owners] = 0
+            brought[owners] = True
+    found = np.flatnonzero(brought)
+    return sorted(found[best_pages(gains[found], k)].tolist()) if len(found) else []
 
 
 def open_or_build_ivf(
@@ -250,7 +259,8 @@ def _trained(joined: JoinedIndex, nlist: int) -> Any:
     for clustering in (index.cp, index.pq.cp):
         clustering.min_points_per_centroid = 1  # FAISS would write warnings about small indexes
         clustering.max_points_per_centroid = SAMPLE
-    index.pq.cp.max_points_per_centroid = 4096
+    index.pq.cp.max_points_per_centroid = 1024
+    index.cp.niter = ROUNDS
     index.train(sample)
     return index
 
@@ -266,16 +276,14 @@ def _sample(joined: JoinedIndex, size: int) -> Floats:
     return sample if len(sample) >= 2**CODE_BITS else np.resize(sample, (2**CODE_BITS, sample.shape[1]))
 
 
-class _all_cores:  # noqa: N801
+@contextmanager
+def _all_cores() -> Iterator[None]:
     """Lets FAISS use all cores within the block; searches use one."""
+    import faiss
 
-    def __enter__(self) -> None:
-        import faiss
-
-        told = os.environ.get("OMP_NUM_THREADS", "")
-        faiss.omp_set_num_threads(int(told) if told.isdigit() and int(told) else len(os.sched_getaffinity(0)))
-
-    def __exit__(self, *_: object) -> None:
-        import faiss
-
+    told = os.environ.get("OMP_NUM_THREADS", "")
+    faiss.omp_set_num_threads(int(told) if told.isdigit() and int(told) else len(os.sched_getaffinity(0)))
+    try:
+        yield
+    finally:
         faiss.omp_set_num_threads(1)

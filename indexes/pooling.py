@@ -6,6 +6,8 @@ the box that covers them all would often be the whole page, for what a page repe
 merged first.
 """
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,9 +37,11 @@ def pool(vectors: Vectors, factor: int) -> tuple[Vectors, NDArray[np.int64]]:
     import torch
     from colpali_engine.compression.token_pooling import HierarchicalTokenPooler
 
-    output = HierarchicalTokenPooler().pool_embeddings(
-        [torch.from_numpy(np.ascontiguousarray(vectors, np.float32))], return_dict=True, pool_factor=factor
-    )
+    given = torch.from_numpy(np.ascontiguousarray(vectors, np.float32))
+    with warnings.catch_warnings():
+        # It clusters rows of distances on purpose, of which SciPy thinks that they may be a mistake.
+        warnings.filterwarnings("ignore", message=".*uncondensed distance matrix")
+        output = HierarchicalTokenPooler().pool_embeddings([given], return_dict=True, pool_factor=factor)
     merged: Vectors = output.pooled_embeddings[0].numpy()
     groups = [found[0].numpy() for found in output.cluster_id_to_indices[0].values()]
     groups = [group for group in groups if len(group)]

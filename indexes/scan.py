@@ -54,9 +54,12 @@ class Scan:
         best = np.full((len(offsets) - 1, self._q), -np.inf, np.float32)
         if not self._q:
             return best
-        for first, last in stripes(offsets, STRIPE):
+        spans = list(stripes(offsets, STRIPE))
+        longest = max((int(offsets[last] - offsets[first]) for first, last in spans), default=0)
+        buffer = np.empty((longest, self._q), np.float32)
+        for first, last in spans:
             start, end = int(offsets[first]), int(offsets[last])
-            similarities = np.empty((end - start, self._q), np.float32)
+            similarities = buffer[: end - start]
             for row in range(start, end, self._rows):
                 stop = min(end, row + self._rows)
                 self._compare(row, stop, similarities[row - start : stop - start])
