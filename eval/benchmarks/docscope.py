@@ -167,4 +167,6 @@ def _objects(row: Row, name: str, problems: list[str]) -> list[dict[str, Any]]:
     return value
 
 
-DOCSCOPE = Benchmark("DocScope", read_docscope, FILES, "pdfs", DOWNLOAD)
+RELEASES = {1124: "the benchmark", 730: "the test split", 394: "the dev split"}
+
+DOCSCOPE = Benchmark("DocScope", read_docscope, FILES, "pdfs", DOWNLOAD, RELEASES)

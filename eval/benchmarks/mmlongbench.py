@@ -113,8 +113,18 @@ def _slices(
 
 
 V1 = Benchmark(
-    "MMLongBench-Doc V1", partial(read_mmlongbench, version="v1"), FILES["v1"], "documents", DOWNLOAD["v1"]
+    "MMLongBench-Doc V1",
+    partial(read_mmlongbench, version="v1"),
+    FILES["v1"],
+    "documents",
+    DOWNLOAD["v1"],
+    {1082: "the benchmark"},
 )
 V2 = Benchmark(
-    "MMLongBench-Doc V2", partial(read_mmlongbench, version="v2"), FILES["v2"], "documents", DOWNLOAD["v2"]
+    "MMLongBench-Doc V2",
+    partial(read_mmlongbench, version="v2"),
+    FILES["v2"],
+    "documents",
+    DOWNLOAD["v2"],
+    {1071: "the benchmark"},
 )

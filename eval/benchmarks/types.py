@@ -104,6 +104,7 @@ class Benchmark:
         files: its question files, in the order in which they are looked for.
         folder: where its documents lie within `data`.
         download: one line: what to download and where to put it.
+        releases: how many questions its releases have, and what each is called.
     """
 
     title: str
@@ -111,3 +112,9 @@ class Benchmark:
     files: tuple[str, ...]
     folder: str
     download: str
+    releases: Mapping[int, str] = field(default_factory=dict)
+
+    def release(self, questions: int) -> str:
+        """Which release so many questions are, in words: figures of two releases do not compare."""
+        known = self.releases.get(questions)
+        return f"{known}, {questions:,} questions" if known else f"no whole release, {questions:,} questions"

@@ -165,4 +165,6 @@ def _object(row: Row, name: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-XLDOCBENCH = Benchmark("XL-DocBench", read_xldocbench, FILES, "pdfs", DOWNLOAD)
+RELEASES = {1519: "the larger release", 1345: "the smaller release"}
+
+XLDOCBENCH = Benchmark("XL-DocBench", read_xldocbench, FILES, "pdfs", DOWNLOAD, RELEASES)

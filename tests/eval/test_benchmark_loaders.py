@@ -370,3 +370,26 @@ def test_the_docscope_style_data_loads_with_its_regions(shared_data: Path) -> No
     assert len(questions) == 28 and len(regions) == 40
     assert all(question.problems == () for question in questions)
     assert sum(region.bbox.area for region in regions) / 40 == pytest.approx(0.06, abs=0.03)
+
+
+def test_the_command_counts_a_benchmark_and_lists_its_problems(
+    tmp_path: Path, fifteen_pages: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from eval.benchmarks.__main__ import main
+
+    rows = [DOCSCOPE, DOCSCOPE | {"id": "bad\x1b[2J", "evidences": []}]
+    data = docscope(tmp_path, fifteen_pages, rows)
+    assert main(["docscope", "--data", str(data)]) == 0
+    text = capsys.readouterr().out
+    assert "no whole release, 2 questions" in text and "splits             dev 2" in text
+    assert "bad?[2J: fact f1: no evidence 'e1' in the row; answerable, but without evidence\n" in text
+    assert main(["docscope", "--data", str(data), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["questions"] == 2 and found["gold_regions"] == 1 and found["with_problems"] == 1
+    with pytest.raises(InputError, match="did you mean docscope"):
+        main(["docscop", "--data", str(data)])
+
+
+def test_which_release_a_number_is_from_is_said() -> None:
+    assert BENCHMARKS["xldocbench"].release(1519) == "the larger release, 1,519 questions"
+    assert BENCHMARKS["xldocbench"].release(1345) == "the smaller release, 1,345 questions"
