@@ -41,7 +41,8 @@ examples:
   python -m agent.answer scan.pdf "What is the total?" --rounds 5 --k 6
       look longer: up to 5 rounds of 6 pages
   python -m agent.answer report.pdf "What was revenue?" --out answer/
-      also answer/answer.json, a picture of each cited page with numbered boxes, and answer/answer.pdf
+      also answer/answer.json, a picture of each cited page with numbered boxes, answer/answer.pdf and
+      answer/answer.html, the whole run as one page
   python -m agent.answer report.pdf "What was revenue?" --json --quiet > infer.jsonl
       the row alone: a DocScope infer.jsonl row with the whole trajectory under "trajectory"
   python -m agent.answer 2023.pdf "How did revenue change?" --also 2022.pdf --also 2021.pdf
@@ -335,6 +336,7 @@ def _remove_empty(folders: Sequence[Path]) -> None:
 
 
 def _write(runs: Sequence["Trajectory"], documents: Sequence["Document"], out: Path, *, quiet: bool) -> None:
+    from agent.page import write_page
     from agent.pictures import write_pictures
     from indexes.cache import write_atomic
 
@@ -345,6 +347,7 @@ def _write(runs: Sequence["Trajectory"], documents: Sequence["Document"], out: P
     written = [file]
     for number, run in enumerate(runs, start=1):
         written += write_pictures(documents, run, out, "" if single else f"q{number}-")
+    written.append(write_page(documents, runs, out / ("answer.html" if single else "answers.html")))
     if not quiet:
         sys.stderr.write(f"written: {', '.join(str(path) for path in written)}\n")
 

@@ -62,7 +62,7 @@ def read_items(path: Path) -> list[Item]:
         InputError: it cannot be read, or a line is not as the module describes it.
     """
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")  # splitlines() also divides at U+2028
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read ({error})") from error
     items: dict[tuple[str, str], Item] = {}

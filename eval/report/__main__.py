@@ -154,7 +154,8 @@ def show_answer(file: Path, documents: Sequence[Path], out: Path) -> None:
     from indexes.document import Document
 
     try:
-        lines = [line for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+        # not splitlines(), which would also divide at a U+2028 within a text
+        lines = [line for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
         runs = [Trajectory.from_row(json.loads(line)) for line in lines]
     except (OSError, ValueError) as error:
         raise InputError(f"{file}: no answer of python -m agent.answer --out ({error})") from error

@@ -134,7 +134,8 @@ def test_out_writes_the_row_and_pictures(given, capsys, monkeypatch, tmp_path: P
     out = tmp_path / "a" / "b"
     assert command.main(["doc.pdf", "One?", "--out", str(out)]) == 0
     row = json.loads((out / "answer.json").read_text())
-    assert row["parsed"]["answer"] == "$5.2 billion" and [p.name for p in out.iterdir()] == ["answer.json"]
+    assert row["parsed"]["answer"] == "$5.2 billion"
+    assert sorted(path.name for path in out.iterdir()) == ["answer.html", "answer.json"]
     documents, run, folder, stem = calls[0]
     assert (documents, run.answer, folder, stem) == ([given["document"]], "$5.2 billion", out, "")
     assert command.main(["doc.pdf", "One?", "Two?", "--out", str(out)]) == 0

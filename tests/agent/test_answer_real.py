@@ -82,4 +82,4 @@ def test_an_output_folder_holds_the_row_pictures_and_a_marked_pdf(pdf: Path, tmp
     row = json.loads((out / "answer.json").read_text(encoding="utf-8"))
     names = {file.name for file in out.iterdir()}
     pages = row["parsed"]["predicted_pages"]
-    assert names == {"answer.json", "answer.pdf", *(f"page-{page:04d}.png" for page in pages)}
+    assert names == {"answer.html", "answer.json", "answer.pdf", *(f"page-{page:04d}.png" for page in pages)}

@@ -231,7 +231,7 @@ def test_the_command_writes_the_pictures_of_each_document(pdfs: list[Path], tmp_
     cited = {(c["doc"], c["page"]) for c in row["parsed"]["citations"]}
     names = {f"{doc.replace('/', '-')}-page-{page:04d}.png" for doc, page in cited}
     marked = {f"{doc.replace('/', '-')}-answer.pdf" for doc, _ in cited}
-    assert cited and {file.name for file in out.iterdir()} == {"answer.json", *names, *marked}
+    assert cited and {file.name for file in out.iterdir()} == {"answer.html", "answer.json", *names, *marked}
     assert row["question_id"] == "2023/report::q1"
 
 
