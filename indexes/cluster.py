@@ -7,6 +7,7 @@ by an atomic rename is. The workers import this package: it must be installed on
 """
 
 import contextlib
+import logging
 import math
 import os
 import socket
@@ -25,7 +26,10 @@ TRIES = 3  # how often an item may lose its worker before it is given up
 PATIENCE = 600.0  # seconds to wait for a first worker
 REACH = 5.0  # seconds for a cluster's address to answer
 PASSED_ON = ("PAGETRAIL_CACHE", "HF_HOME", "HF_HUB_OFFLINE")  # environment of workers on other machines
-OBJECT_STORE = 128 * 1024**2  # bytes; results are small records, files go straight to the shared storage
+# Results are small records: files go straight to the shared storage.
+LOCAL = {"local": {"include_dashboard": False, "object_store_memory": 128 * 1024**2}}
+
+_log = logging.getLogger(__name__)
 
 Status = Literal["done", "failed", "lost"]
 
@@ -50,22 +54,39 @@ class Worker:
     def __init__(self, environment: dict[str, str]) -> None:
         os.environ.update(environment)
         self.state: Any = None
+        self.warnings = _Warnings()
+        logging.getLogger().addHandler(self.warnings)
 
-    def start(self, make: Callable[[], Any]) -> tuple[str, str]:
-        """Makes the state; returns where it runs, and what was wrong, if anything."""
+    def start(self, make: Callable[[], Any]) -> tuple[str, str, list[str]]:
+        """Makes the state; returns where it runs, what a user has to put right, if anything, and warnings."""
         where = f"process {os.getpid()} on {socket.gethostname()}"
         try:
             self.state = make()
         except InputError as error:
-            return where, str(error)
-        return where, ""
+            return where, str(error), self.warnings.take()
+        return where, "", self.warnings.take()
 
-    def run(self, function: Callable[[Any, Any], Any], item: Any) -> tuple[Any, str]:
-        """Works on an item; returns the result, and what a user has to put right, if anything."""
+    def run(self, function: Callable[[Any, Any], Any], item: Any) -> tuple[Any, str, list[str]]:
+        """Works on an item; returns the result, what a user has to put right, if anything, and warnings."""
         try:
-            return function(self.state, item), ""
+            return function(self.state, item), "", self.warnings.take()
         except InputError as error:
-            return None, str(error) or "failed"
+            return None, str(error) or "failed", self.warnings.take()
+
+
+class _Warnings(logging.Handler):
+    """Keeps warnings, for the process that gave the work to show."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage())
+
+    def take(self) -> list[str]:
+        lines, self.lines = self.lines, []
+        return lines
 
 
 class Here:
@@ -109,7 +130,7 @@ class Pool:
         waiting = deque(range(len(items)))
         lost = [0] * len(items)
         while waiting or any(place is not None for _, place in self.busy.values()):
-            self._grow(len(waiting))
+            self.grow(len(waiting))
             while waiting and self.idle:
                 place, worker = waiting.popleft(), self.idle.pop(0)
                 self.busy[worker.run.remote(function, items[place])] = (worker, place)
@@ -131,8 +152,8 @@ class Pool:
                 self.ray.kill(worker)
         self.idle, self.busy = [], {}
 
-    def _grow(self, waiting: int) -> None:
-        """Starts workers until there are as many as are wanted and of use."""
+    def grow(self, waiting: int) -> None:
+        """Starts workers until there are as many as are wanted, and of use for so many items."""
         while (
             len(self.idle) + len(self.busy) < self.size and len(self._starting()) + len(self.idle) < waiting
         ):
@@ -158,11 +179,13 @@ class Pool:
         """What came of an item; None of a start. The worker is idle again unless it is lost."""
         worker, place = self.busy.pop(task)
         try:
-            result, wrong = self.ray.get(task)
+            result, wrong, warnings = self.ray.get(task)
         except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
             with contextlib.suppress(Exception):
                 self.ray.kill(worker)
             return self._lost(place, " ".join(str(error).split())[:160])
+        for line in warnings:
+            _log.warning("%s", line)
         if place is None:
             if wrong:
                 raise InputError(f"ray: {result}: {wrong}")
@@ -210,11 +233,10 @@ def open_pool(
     ray = _import_ray()
     try:
         _check_reachable(address)
-        if address == "local":
-            limits = {"object_store_memory": OBJECT_STORE}
-            ray.init(address="local", include_dashboard=False, logging_level="ERROR", **limits)
-        else:
-            ray.init(address=address, logging_level="ERROR")
+        # Ray writes what happens to workers to our standard output, where only results belong.
+        with contextlib.suppress(AttributeError):
+            ray._private.worker._worker_logs_enabled = False
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR", **LOCAL.get(address, {}))
     except Exception as error:  # Ray has no type of its own for a cluster that is not there
         reason = " ".join(str(error).split())[:200]
         raise InputError(
@@ -227,6 +249,7 @@ def open_pool(
         needs: dict[str, float] = {"num_gpus": 1, "num_cpus": 1} if gpus else {"num_cpus": share}
         pool = Pool(ray, gpus or max(1, cpus // share), needs, make, quiet)
         try:
+            pool.grow(pool.size)  # all at once: they take some seconds
             yield pool
         finally:
             pool.close()
