@@ -6,6 +6,7 @@ digests of content and settings. A file or folder appears there under its final 
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
@@ -134,13 +135,23 @@ def scratch_dir(beside: Path) -> Iterator[Path]:
         beside.parent.mkdir(parents=True, exist_ok=True)
         for left in beside.parent.glob(f".{beside.name[:16]}.*.tmp"):
             shutil.rmtree(left, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{beside.name[:16]}.", suffix=".tmp", dir=beside.parent))
+        folder = Path(tempfile.mkdtemp(prefix=_scratch_prefix(beside), suffix=".tmp", dir=beside.parent))
     except OSError as error:
         raise write_error(beside, error) from error
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_scratch(beside: Path) -> None:
+    """Removes the scratch folders that killed processes left; to be called under the `lock` of `beside`."""
+    for folder in beside.parent.glob(f"{glob.escape(_scratch_prefix(beside))}*.tmp"):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _scratch_prefix(beside: Path) -> str:
+    return f".{beside.name[:100]}."
 
 
 def publish_dir(tmp: Path, final: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from indexes.cache import digest, entry, lock, publish_dir, scratch_dir
+from indexes.cache import digest, entry, lock, publish_dir, remove_scratch, scratch_dir
 from indexes.embedding import embed_pages
 from indexes.encoders.protocol import ImageEncoder, PageEncoder, QueryEmbedding
 from indexes.errors import InputError
@@ -183,6 +183,7 @@ def _build(
     done: Progress,
 ) -> None:
     """Builds an index and publishes it as `folder`; parts that a killed build left are used."""
+    remove_scratch(folder)
     work = folder.with_name(f"{folder.name}.parts")
     size = min(PART_PAGES, encoder.batch_size) if isinstance(encoder, ImageEncoder) else PART_PAGES
     parts = _usable_parts(work)

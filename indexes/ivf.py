@@ -20,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from indexes.cache import lock, publish_dir, scratch_dir, write_atomic
+from indexes.cache import lock, publish_dir, remove_scratch, scratch_dir, write_atomic
 from indexes.errors import InputError
 from indexes.index import PageIndex
 from indexes.joined import JoinedIndex
@@ -224,6 +224,7 @@ def _about(joined: JoinedIndex, settings: IvfSettings) -> dict[str, Any]:
 
 def _build(joined: JoinedIndex, folder: Path, settings: IvfSettings, quiet: bool) -> None:
     """Builds an inverted file block by block and publishes it at once."""
+    remove_scratch(folder)
     counts = {
         "pages": len(joined.refs),
         "vectors": sum(member.manifest["counts"]["vectors"] for member in joined.members),

@@ -152,7 +152,9 @@ def test_a_kill_leaves_none_that_is_trusted(tmp_path: Path) -> None:
     killed = subprocess.run([sys.executable, "-c", KILLED, root, str(tmp_path)], env=dict(os.environ))
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "ivf").exists()
+    assert [path.name for path in tmp_path.glob(".*.tmp")]
     assert open_or_build_ivf(index, tmp_path / "ivf").settings.nlist
+    assert not [path.name for path in tmp_path.glob(".*.tmp")]
 
 
 @pytest.mark.parametrize("vectors", [1, 2, 15, 16, 17])

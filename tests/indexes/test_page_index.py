@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from indexes.documents import documents_in
 from indexes.build import main as build
 from indexes.cache import cache_root
+from indexes.documents import documents_in
 from indexes.encoders.protocol import PageEmbedding, QueryEmbedding
 from indexes.errors import InputError
 from indexes.index import PageIndex

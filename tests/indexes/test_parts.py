@@ -173,3 +173,18 @@ def test_ten_kills_at_random_end_in_the_bytes_of_an_undisturbed_build(tmp_path: 
     index = built(tmp_path / "killed", ImagePatches())
     assert kills
     assert files(index.folder) == files(whole.folder)
+    left = sorted(path.name for path in (tmp_path / "killed").iterdir())
+    assert left == [index.folder.name, f"{index.folder.name}.lock"]
+
+
+def test_what_a_kill_while_publishing_left_is_removed(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError):
+        built(tmp_path, ImagePatches(fails_at=9))
+    (parts,) = tmp_path.glob("*.parts")
+    left = tmp_path / f".{parts.name.removesuffix('.parts')}.abc.tmp"
+    other = tmp_path / ".another.abc.tmp"
+    for folder in (left, other):
+        folder.mkdir()
+        (folder / "vectors.faiss").touch()
+    built(tmp_path, ImagePatches())
+    assert not left.exists() and other.exists()
