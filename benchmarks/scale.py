@@ -19,14 +19,16 @@ from typing import TypeVar
 
 import numpy as np
 from search_once import memory_of_search
-from synthetic import query_of, write_document
+from synthetic import page_vectors, query_of, write_document
 
 from indexes.encoders.protocol import QueryEmbedding
 from indexes.errors import run_command
 from indexes.ivf import Ivf, IvfSettings, open_or_build_ivf
 from indexes.joined import JoinedIndex
+from indexes.pooling import pool
 
 DOCUMENT = 250
+FACTORS, POOLED = (2, 3, 4), 5  # of pooling, and pages to try it on
 T = TypeVar("T")
 
 
@@ -78,6 +80,20 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
         _line(f"| {told} | {recall:.3f}{mark} | {seconds * 1000:.1f} | {seconds / truth.seconds:.3f} |")
     for with_ivf in (None, folder / "ivf"):
         _memory(folder, with_ivf, size)
+    _pooling(POOLED)
+
+
+def _pooling(pages: int) -> None:
+    """What merging similar vectors costs and leaves."""
+    import torch
+
+    torch.set_num_threads(1)
+    vectors = [page_vectors(number) for number in range(pages)]
+    pool(vectors[0], 2)  # loads what it needs
+    _line("\n| pool factor | ms a page | vectors left a page |\n|---|---|---|")
+    for factor in FACTORS:
+        seconds, found = timed(lambda f=factor: [pool(page, f)[0] for page in vectors])
+        _line(f"| {factor} | {seconds / pages * 1000:.0f} | {np.mean([len(page) for page in found]):.0f} |")
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:

@@ -91,8 +91,8 @@ def _measure(folder: Path, count: int, options: argparse.Namespace) -> None:
     peak, before = memory_of_search([folder / "index"])
     _line(
         f"\nA process that searches once: peak {peak / 1e6:.0f} MB, {before / 1e6:.0f} MB of it before it "
-        f"opens the index of {size / 1e6:.0f} MB.\nOpening and searching add {(peak - before) / size:.2f} of it; "
-        f"the peak is {peak / size:.2f} of it."
+        f"opens the index of {size / 1e6:.0f} MB.\nOpening and searching add {(peak - before) / size:.2f} of "
+        f"it; the peak is {peak / size:.2f} of it."
     )
 
 
