@@ -82,14 +82,23 @@ def document_path(folder: Path, name: object, suffix: str, problems: list[str]) 
     """`folder/name+suffix`; a name that would leave the folder is a problem and stays in it as plain text."""
     text = str(name if name is not None else "")
     file = f"{text}{suffix}"
-    if not text or text in (".", "..") or any(c in text for c in "/\\\0"):
+    if not _plain(text):
         problems.append(f"{file!r}: expected the plain name of a document")
-        plain = "".join("_" if c in "/\\\0" else c for c in file).strip(".")
-        return folder / (plain or "unnamed")
+        safe = "".join(c if c.isalnum() or c in " ._-" else "_" for c in file).strip(". ")
+        return folder / (safe[:100] or "unnamed")
     path = folder / file
     if not path.is_file():
         problems.append(f"{file}: no such document in {folder}")
     return path
+
+
+def _plain(name: str) -> bool:
+    """Whether a name is one file's in a folder: no path, nothing that a file system cannot hold."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return bool(name) and name not in (".", "..") and not any(c in name for c in "/\\\0") and len(name) <= 240
 
 
 def literal_list(value: object, name: str, problems: list[str]) -> list[Any]:
