@@ -104,9 +104,10 @@ def make_plan(config: "Config", swept: Mapping[str, Sequence[Any]], fixed: Mappi
         InputError: a key is unknown or a value out of range.
     """
     others = [key for key in swept if key != "rounds"]
-    rounds = sorted(swept["rounds"]) if "rounds" in swept else []
-    if any(not isinstance(budget, int) or isinstance(budget, bool) for budget in rounds):
-        raise InputError(f"--sweep rounds: expected whole numbers, got {', '.join(map(str, rounds))}")
+    budgets = swept.get("rounds", ())
+    if any(not isinstance(budget, int) or isinstance(budget, bool) for budget in budgets):
+        raise InputError(f"--sweep rounds: expected whole numbers, got {', '.join(map(str, budgets))}")
+    rounds = sorted(budgets)
     base = with_dials(config, fixed)
     runs, replays = [], []
     configs: dict[str, Config] = {}

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.answer import Models, checked_question, load_models
+from agent.answer import checked_question
 from agent.config import Config
+from agent.readers import load_reader
 from agent.replay import replay
 from agent.trajectory import Trajectory
 from agent.types import Reader
@@ -53,21 +54,18 @@ class Replays:
     def __init__(self, run: Path) -> None:
         self._path = run / ROWS
         self._entries, _ = scan_rows(self._path)
-        self._models: Models | None = None
+        self._reader: Reader | None = None
 
     def ready(self, config: Config) -> None:
-        """Loads the reader."""
-        # no page is embedded again, so that the smallest encoder will do
-        self._models = load_models(
-            Config(**{**config.model_dump(), "encoder": "minilm", "encoder_model": None})
-        )
+        """Loads the reader, without an encoder: no page is read again."""
+        self._reader = load_reader(config)
 
     @contextmanager
     def open(self, paths: Sequence[Path], config: Config) -> Iterator[Asking]:
         """Takes questions on documents, which stay closed."""
-        if self._models is None:
+        if self._reader is None:
             raise ValueError("no reader was loaded")
-        yield Replayer(self._path, self._entries, config.rounds, self._models.reader)
+        yield Replayer(self._path, self._entries, config.rounds, self._reader)
 
 
 def main(arguments: Sequence[str]) -> None:
