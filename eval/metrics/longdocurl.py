@@ -8,7 +8,7 @@ differences: an answer is parsed, never evaluated as code, and a row on which th
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from eval.metrics.distance import anls
 from eval.metrics.literals import literal
@@ -18,17 +18,6 @@ TOTAL = 2325
 """Questions of the benchmark: the rectified mean divides by it, whatever was answered."""
 
 FAILED = "Fail to extract"
-
-SUB_TASKS = (
-    *(
-        f"{task} / {pages} / {element}"
-        for task in ("Understanding", "Reasoning")
-        for pages in ("Single-Page", "Multi-Page")
-        for element in ("Text", "Layout", "Figure", "Table")
-    ),
-    *(f"Locating / {kind}" for kind in ("Cross-Title", "Para-Title", "Cross-Table", "Figure-Table")),
-)
-"""The 20 sub-tasks, as the loader's slice `sub_task` names them."""
 
 _UNITS = (
     "kg",
@@ -145,19 +134,3 @@ def is_unscoreable(gold: object, pred: object, answer_format: str) -> bool:
 def aggregate(scores: Sequence[float]) -> dict[str, float]:
     """`mean` over the rows there are and `rectified` over all 2,325 questions of the benchmark."""
     return {"mean": sum(scores) / len(scores) if scores else 0.0, "rectified": sum(scores) / TOTAL}
-
-
-def sub_tasks(rows: Sequence[tuple[float, Sequence[str]]]) -> Mapping[str, tuple[int, float]]:
-    """Of each of the 20 sub-tasks, how many rows count in it and their mean score.
-
-    Args:
-        rows: scores with the cells a row counts in (several elements are several cells). Sub-tasks without
-            rows are left out.
-    """
-    cells: dict[str, list[float]] = {}
-    for score, names in rows:
-        for name in names:
-            cells.setdefault(name, []).append(score)
-    return {
-        name: (len(cells[name]), sum(cells[name]) / len(cells[name])) for name in SUB_TASKS if name in cells
-    }

@@ -7,7 +7,6 @@ alone means any_hit in one paper and all_hit in another: both are here, under th
 
 from collections.abc import Collection, Hashable, Sequence
 from math import log2
-from typing import TypedDict
 
 
 def _gold(gold: Collection[Hashable]) -> set[Hashable]:
@@ -64,41 +63,3 @@ def mrr(ranked: Sequence[Hashable], gold: Collection[Hashable]) -> float:
     wanted = _gold(gold)
     places = (i for i, page in enumerate(_first(ranked, max(1, len(ranked))), 1) if page in wanted)
     return 1 / next(places, float("inf"))
-
-
-class RoundRecall(TypedDict):
-    """What the pages of the rounds so far hold of the gold pages."""
-
-    round: int
-    pages: int
-    recall: float
-    any_hit: float
-    all_hit: float
-
-
-def per_round(rounds: Sequence[Collection[Hashable]], gold: Collection[Hashable]) -> list[RoundRecall]:
-    """Cumulative recall, any_hit and all_hit of the pages retrieved, or read, in the rounds 1 to r.
-
-    Args:
-        rounds: the pages of each round, in order.
-        gold: the gold pages, at least one.
-
-    Raises:
-        ValueError: no gold pages.
-    """
-    wanted = _gold(gold)
-    found: set[Hashable] = set()
-    out: list[RoundRecall] = []
-    for number, pages in enumerate(rounds, 1):
-        found |= set(pages)
-        share = len(wanted & found) / len(wanted)
-        out.append(
-            {
-                "round": number,
-                "pages": len(found),
-                "recall": share,
-                "any_hit": float(share > 0),
-                "all_hit": float(share == 1),
-            }
-        )
-    return out

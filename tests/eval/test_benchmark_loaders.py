@@ -261,6 +261,21 @@ def test_longdocurl_rows_that_are_broken_say_why(tmp_path: Path) -> None:
     assert questions[4].slices["sub_task"] == ("Locating / Cross-Table",)
 
 
+def test_questions_fall_into_the_20_sub_tasks_of_the_paper(tmp_path: Path) -> None:
+    elements = ["Text", "Layout", "Figure", "Table"]
+    rows = [
+        LONGDOCURL | {"question_id": f"{task}{pages}", "task_tag": task, "evidence_pages": pages}
+        | {"evidence_sources": [*elements, "Table", "Others"]}
+        for task in ("Understanding", "Reasoning")
+        for pages in ([1], [1, 3])
+    ]  # fmt: skip
+    kinds = ("topic2title", "summary2title", "summary2tab", "extract_fig2tab", "unheard of")
+    rows += [LONGDOCURL | {"question_id": k, "task_tag": "Locating", "question_type": k} for k in kinds]
+    cells = [cell for q in load("longdocurl", longdocurl(tmp_path, *rows)) for cell in q.slices["sub_task"]]
+    assert len(cells) == len(set(cells)) == 20
+    assert "Understanding / Multi-Page / Layout" in cells and "Locating / Figure-Table" in cells
+
+
 def test_missing_page_images_are_a_problem_because_they_shift_pages(tmp_path: Path) -> None:
     (question,) = load("longdocurl", longdocurl(tmp_path, LONGDOCURL, pages=(0, 2)))
     assert "some are missing" in question.problems[0]

@@ -11,7 +11,6 @@ from eval.metrics.answers import score_answer
 from eval.metrics.facts import fact_rates, word_support
 from eval.metrics.pages import PagePRF, aggregate, failed_prf, page_prf
 from eval.metrics.regions import LabelledPage, geometric_label, overlap, region_prf, union_area
-from eval.metrics.retrieval import all_hit_at_k, any_hit_at_k, per_round, recall_at_k
 from indexes.types import BBox
 
 HALF = BBox(0.0, 0.0, 0.5, 1.0)
@@ -154,19 +153,3 @@ def test_an_unanswerable_question_wants_an_abstention() -> None:
     assert score_answer("", "Unanswerable", answerable=False)
     assert not score_answer("Unanswerable", "42", answerable=False)
     assert not score_answer("", "", answerable=False)
-
-
-def test_recall_by_rounds_is_cumulative() -> None:
-    draw = random.Random(1)
-    for _ in range(50):
-        ranked = draw.sample(range(30), 12)
-        gold = draw.sample(range(30), 3)
-        rounds = [ranked[:4], ranked[4:8], ranked[8:]]
-        for number, row in enumerate(per_round(rounds, gold), 1):
-            k = 4 * number
-            assert row["pages"] == k and row["round"] == number
-            assert row["recall"] == recall_at_k(ranked, gold, k)
-            assert row["any_hit"] == any_hit_at_k(ranked, gold, k)
-            assert row["all_hit"] == all_hit_at_k(ranked, gold, k)
-    with pytest.raises(ValueError, match="no gold pages"):
-        per_round([[1]], [])

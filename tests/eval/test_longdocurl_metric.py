@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eval.metrics.longdocurl import SUB_TASKS, aggregate, is_unscoreable, score_answer, sub_tasks
+from eval.metrics.longdocurl import aggregate, is_unscoreable, score_answer
 
 
 def test_every_answer_scores_as_the_public_scorer_does(shared_vectors: Path) -> None:
@@ -60,9 +60,3 @@ def test_a_huge_list_is_a_text_and_ends_at_once() -> None:
 def test_the_rectified_mean_counts_every_question_of_the_benchmark() -> None:
     assert aggregate([1.0, 0.5]) == {"mean": 0.75, "rectified": 1.5 / 2325}
     assert aggregate([]) == {"mean": 0.0, "rectified": 0.0}
-
-
-def test_a_row_of_several_elements_counts_in_several_of_the_20_sub_tasks() -> None:
-    table, text = "Reasoning / Multi-Page / Table", "Reasoning / Multi-Page / Text"
-    found = sub_tasks([(1.0, (table, text)), (0.0, (table,)), (1.0, ())])
-    assert len(SUB_TASKS) == 20 and dict(found) == {text: (1, 1.0), table: (2, 0.5)}
