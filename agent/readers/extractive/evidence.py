@@ -86,15 +86,16 @@ def view(page: Page) -> PageView:
 
 def without_repetitions(views: Sequence[PageView]) -> list[PageView]:
     """The views without short units that an earlier page has too: running headers and footers count once."""
-    known: set[str] = set()
+    known: dict[str, set[str]] = {}  # by document: another one may say the same of something else
     found = []
     for seen in views:
+        before = known.setdefault(seen.page.ref.doc_id, set())
         kept = [
             (unit, own)
             for unit, own in zip(seen.units, seen.unit_stems, strict=True)
-            if len(own) > 12 or _bones(unit.text) not in known
+            if len(own) > 12 or _bones(unit.text) not in before
         ]
-        known |= {_bones(unit.text) for unit in seen.units}
+        before |= {_bones(unit.text) for unit in seen.units}
         found.append(replace(seen, units=tuple(u for u, _ in kept), unit_stems=tuple(o for _, o in kept)))
     return found
 
