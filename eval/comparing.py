@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.analyses.rounds import KINDS, MEASURES, found
+from eval.benchmarks import BENCHMARKS
 from eval.intervals import difference, grouped, interval, ratio
 from eval.measures import (
     ACCURACY,
@@ -100,9 +101,15 @@ def notes(group: str, runs: Sequence[ScoredRun]) -> tuple[str, ...]:
     return tuple(told)
 
 
+def _of_data(run: ScoredRun) -> str:
+    """Of how many questions, and which release of the benchmark these are."""
+    release = BENCHMARKS[run.benchmark].release(run.known)
+    return f" of {run.known} in the data" + (f", {release}" if release else "") if run.known else ""
+
+
 def counts(run: ScoredRun) -> str:
     """How many questions there are, and how many have no answer or no verdict."""
-    said = [f"{len(run.scored)} asked"]
+    said = [f"{len(run.scored)} asked{_of_data(run)}"]
     for state in ("failed", "missing", "unparsable"):
         if run.count(state):
             said.append(f"{run.count(state)} {state}")

@@ -100,6 +100,7 @@ class ScoredRun:
         benchmark: its name.
         scored: one for every question asked for.
         names: what decided on answers, regions and facts.
+        known: how many questions the benchmark's data (or its split) hold.
         strange: ids of rows that belong to no question.
         repeated: ids with several rows; the last one counts.
         broken: lines that are no rows.
@@ -111,6 +112,7 @@ class ScoredRun:
     benchmark: str
     scored: tuple[Scored, ...]
     names: Mapping[str, str]
+    known: int = 0
     strange: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
     broken: int = 0

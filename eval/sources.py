@@ -68,12 +68,15 @@ def score_source(source: Source, judge: "Judge | None" = None, workers: int = 4)
     Raises:
         InputError: the data cannot be loaded or are not those of the run, or there is nothing to score.
     """
-    questions = _questions(source)
+    everything = _everything(source)
+    wanted = None if source.ids is None else set(source.ids)
+    questions = [q for q in everything if wanted is None or q.id in wanted]
     judging: Judging = judge or Rules(source.benchmark)
     if judge is not None:
         judge.prepare(_pairs(source, questions), workers)
     run = _score_run if source.path.is_dir() else _score_file
     scored = run(source, questions, judging)
+    scored = replace(scored, known=len(everything))
     if judge is None:
         return scored
     failures = tuple(
@@ -83,15 +86,12 @@ def score_source(source: Source, judge: "Judge | None" = None, workers: int = 4)
     return replace(scored, failures=failures, judge=judge.pinned)
 
 
-def _questions(source: Source) -> list[Question]:
-    """The questions asked for."""
+def _everything(source: Source) -> list[Question]:
+    """The questions of the data, which must be those of the run."""
     questions = load(source.benchmark, source.data, split=source.split, pdfs=source.pdfs)
     if source.digest is not None and data_digest(questions) != source.digest:
         raise InputError(f"{source.path}: {source.data} holds other questions or gold than the run's data")
-    if source.ids is None:
-        return questions
-    wanted = set(source.ids)
-    return [question for question in questions if question.id in wanted]
+    return questions
 
 
 def _pairs(source: Source, questions: Sequence[Question]) -> Iterator[tuple[Question, Prediction]]:
@@ -115,9 +115,9 @@ def _score_run(source: Source, questions: Sequence[Question], judging: Judging) 
         source.benchmark,
         tuple(scored),
         judging.names,
-        tuple(strange),
-        tuple(repeated),
-        rows.broken,
+        strange=tuple(strange),
+        repeated=tuple(repeated),
+        broken=rows.broken,
     )
 
 
@@ -129,7 +129,7 @@ def _score_file(source: Source, questions: Sequence[Question], judging: Judging)
         source.benchmark,
         tuple(scored),
         judging.names,
-        found.unknown,
-        found.duplicates,
-        len(found.broken),
+        strange=found.unknown,
+        repeated=found.duplicates,
+        broken=len(found.broken),
     )

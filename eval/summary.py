@@ -19,6 +19,7 @@ def summary(measured: Measured) -> dict[str, Any]:
         "scored": now(),
         "scorers": dict(run.names),
         "counts": {
+            "in_the_data": run.known,
             "asked": len(run.scored),
             **{state: run.count(state) for state in ("ok", "failed", "missing", "unparsable")},
             "abstained": sum(one.outcome.abstained for one in run.scored),

@@ -1,5 +1,6 @@
 """The runner: rows that survive kills, workers that may die, folders that are refused."""
 
+import errno
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ from runner_fakes import HERE, WORKER, write_benchmark
 from eval import run as run_module
 from eval.rows import scan_rows
 from eval.run import Job, Outcome, run
-from eval.runs import read_ids, read_manifest
+from eval.runs import Identity, open_run, read_ids, read_manifest
 from indexes.errors import InputError
 
 PLAIN = [("a", "what?"), ("b", "what?"), ("a", "and what?"), ("c", "what?"), ("a", "and then?")]
@@ -212,6 +213,27 @@ def test_the_data_may_move_and_a_missing_document_may_come(data: Path, notes: Pa
     go(data, tmp_path / "run", limit=1)
     (data / "pdfs/a.pdf").write_bytes(b"%PDF-1.4\n")
     assert go(data.rename(tmp_path / "moved"), tmp_path / "run").new == 4
+
+
+def test_a_row_that_does_not_fit_on_the_disk_leaves_nothing_of_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_run(tmp_path / "run", Identity("b", "d", {})) as folder:
+        folder.write_manifest()
+        folder.append("q0", b'{"question_id": "q0", "status": "ok"}', failed=False)
+        real, calls = os.write, []
+
+        def full(handle: int, data: Any) -> int:
+            calls.append(handle)
+            if len(calls) == 2:
+                raise OSError(errno.ENOSPC, "no space left on device")
+            return real(handle, bytes(data)[:10])
+
+        with monkeypatch.context() as patch, pytest.raises(InputError, match="no space left to write"):
+            patch.setattr(os, "write", full)
+            folder.append("q1", b'{"question_id": "q1", "status": "ok"}', failed=False)
+        folder.append("q2", b'{"question_id": "q2", "status": "ok"}', failed=False)
+    assert [row["question_id"] for row in rows_of(tmp_path / "run")] == ["q0", "q2"]
 
 
 # ---- kills

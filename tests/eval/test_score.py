@@ -64,9 +64,8 @@ def error_row(question: Question) -> dict[str, Any]:
 
 def scored(questions: list[Question], rows: list[dict[str, Any]]) -> ScoredRun:
     found, strange, repeated = score_rows(questions, rows, Rules("docscope"))
-    return ScoredRun(
-        "run", "docscope", tuple(found), Rules("docscope").names, tuple(strange), tuple(repeated)
-    )
+    names = Rules("docscope").names
+    return ScoredRun("run", "docscope", tuple(found), names, strange=tuple(strange), repeated=tuple(repeated))
 
 
 def figure(run: ScoredRun, key: str, aggregate: str) -> Cell:

@@ -40,7 +40,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def write_config(folder: Path, base_url: str) -> Path:
     path = folder / "judge.yaml"
-    endpoint = f"{{base_url: '{base_url}', retries: 0, timeout: 5.0}}"
+    endpoint = f"{{base_url: '{base_url}', retries: 0, timeout: 120.0}}"
     path.write_text(f"reader: chat\nreader_model: judge-1\nendpoint: {endpoint}\nview: {{}}\n")
     return path
 
