@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     questions = load(options.benchmark, options.data, options.split, options.pdfs)
     found = {
         "benchmark": benchmark.title,
-        "release": benchmark.release(len(questions)),
+        "release": benchmark.release(len(questions)) or "none, or not all of it",
         **describe(questions),
     }
     if options.format == "json":

@@ -115,6 +115,5 @@ class Benchmark:
     releases: Mapping[int, str] = field(default_factory=dict)
 
     def release(self, questions: int) -> str:
-        """Which release so many questions are, in words: figures of two releases do not compare."""
-        known = self.releases.get(questions)
-        return f"{known}, {questions:,} questions" if known else f"no whole release, {questions:,} questions"
+        """Which release so many questions are, empty for none: figures of two releases do not compare."""
+        return self.releases.get(questions, "")
