@@ -236,12 +236,12 @@ def job_of(options: argparse.Namespace) -> Job:
 def print_tables(out: Path, data: Path, pdfs: Path | None, form: Any) -> None:
     """Writes the tables of a sweep to stdout."""
     from eval.comparing import measure
-    from eval.report.load import load_sweep
+    from eval.report.load import Gold, load_sweep
     from eval.report.sweeps import setting_tables
     from eval.summary import write_summary
     from eval.tables import render
 
-    _, runs = load_sweep(out, data, pdfs)
+    _, runs = load_sweep(out, Gold(data, pdfs))
     measured = [measure(loaded.run) for _, loaded in runs]
     for (setting, _), one in zip(runs, measured, strict=True):
         write_summary(one, out / setting.folder)

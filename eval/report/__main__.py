@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from indexes.errors import CommandParser, InputError, run_command
 
 if TYPE_CHECKING:
     from eval.report.build import Entry
+    from eval.report.load import Gold
     from eval.report.pictures import Mode, PictureStore
     from eval.report.sections import Section
 
@@ -47,18 +49,15 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--pictures", choices=("auto", "embed", "beside", "none"), default="auto")
     made.add_argument("--data", type=Path, metavar="DIR", help="the benchmark, if not where the run had it")
     made.add_argument("--pdfs", type=Path, metavar="DIR", help="its documents, if not in DIR of --data")
+    made.add_argument("--judge", metavar="CONFIG", help="as of python -m eval.score; verdicts are kept")
+    made.add_argument("--judge-regions", metavar="CONFIG", help="as of python -m eval.score")
+    made.add_argument("--judge-prompts", type=Path, metavar="DIR", help="as of python -m eval.score")
     made.add_argument("--quiet", action="store_true", help="no progress on stderr")
     return made
 
 
 def report(
-    path: Path,
-    out: Path,
-    *,
-    pictures: "Mode" = "auto",
-    data: Path | None = None,
-    pdfs: Path | None = None,
-    quiet: bool = True,
+    path: Path, out: Path, *, pictures: "Mode" = "auto", gold: "Gold | None" = None, quiet: bool = True
 ) -> "list[Section]":
     """Writes the page of a run or a sweep.
 
@@ -66,8 +65,7 @@ def report(
         path: its folder.
         out: the HTML file.
         pictures: where those of pages go.
-        data: the benchmark, if not where the run had it.
-        pdfs: its documents, if not within `data`.
+        gold: what it is scored by; by default the data that the run had, and rules.
         quiet: no progress bar.
 
     Returns:
@@ -77,21 +75,22 @@ def report(
         InputError: there is no run, its data are not there, or something cannot be written.
     """
     from eval.report.build import build
-    from eval.report.load import load_run, load_sweep
+    from eval.report.load import Gold, load_run, load_sweep
     from eval.report.pictures import PictureStore
     from eval.report.rounds import round_section
     from eval.report.sections import Section, analyses
     from eval.report.sweeps import longest, sweep_sections
     from eval.sweep import is_sweep
 
+    gold = gold or Gold()
     if is_sweep(path):
-        sweep, runs = load_sweep(path, data, pdfs)
+        sweep, runs = load_sweep(path, gold)
         shown, title = longest(runs), sweep.title
         sections = sweep_sections(sweep, runs)
     else:
         from eval.comparing import measure, tables_of
 
-        shown, title = load_run(path, data, pdfs), path.resolve().name
+        shown, title = load_run(path, gold), path.resolve().name
         figures = replace(measure(shown.run), rounds=None)
         sections = [Section("Figures", "", tuple(tables_of([figures])))]
         rounds = round_section(shown.run)
@@ -147,8 +146,6 @@ def show_answer(file: Path, documents: Sequence[Path], out: Path) -> None:
     Raises:
         InputError: the file or a document cannot be read, or is not of the answers.
     """
-    from contextlib import ExitStack
-
     from agent.page import write_page
     from agent.trajectory import Trajectory
     from indexes.document import Document
@@ -170,6 +167,23 @@ def show_answer(file: Path, documents: Sequence[Path], out: Path) -> None:
         write_page(opened, runs, out)
 
 
+def _gold(options: argparse.Namespace, stack: ExitStack) -> "Gold":
+    """What the command line has runs scored by."""
+    from eval.report.load import Gold, benchmark_of
+
+    if options.judge is None:
+        if options.judge_regions or options.judge_prompts:
+            raise InputError("--judge-regions and --judge-prompts go with --judge CONFIG")
+        return Gold(options.data, options.pdfs)
+    from agent.config import load_config
+    from eval.judge import load_judge
+
+    regions = load_config(options.judge_regions) if options.judge_regions else None
+    benchmark, config = benchmark_of(options.run), load_config(options.judge)
+    judge = stack.enter_context(load_judge(benchmark, config, regions, options.judge_prompts))
+    return Gold(options.data, options.pdfs, judge)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     options = parser().parse_args(argv)
@@ -181,14 +195,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         show_answer(file, documents, out)
     else:
         out = options.out or options.run / "report.html"
-        sections = report(
-            options.run,
-            out,
-            pictures=options.pictures,
-            data=options.data,
-            pdfs=options.pdfs,
-            quiet=options.quiet,
-        )
+        with ExitStack() as stack:
+            gold = _gold(options, stack)
+            sections = report(options.run, out, pictures=options.pictures, gold=gold, quiet=options.quiet)
         if options.markdown:
             write_markdown(options.markdown, options.run.resolve().name, sections)
     if not options.quiet:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eval.benchmarks import load
 from eval.benchmarks.types import Question
@@ -12,7 +12,10 @@ from eval.rows import RowReader
 from eval.runs import ROWS, read_manifest
 from eval.scoring import ScoredRun
 from eval.sources import run_source, score_source
-from eval.sweep import Setting, Sweep, read_sweep
+from eval.sweep import Setting, Sweep, is_sweep, read_sweep
+
+if TYPE_CHECKING:
+    from eval.judge import Judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +55,45 @@ class LoadedRun:
         return made + [(f"{key.capitalize()} scored by", name) for key, name in self.run.names.items()]
 
 
-def load_run(path: Path, data: Path | None = None, pdfs: Path | None = None) -> LoadedRun:
-    """Reads and scores a run.
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What runs are scored by.
 
-    Args:
-        path: its folder.
-        data: the benchmark, if not where the run had it.
+    Attributes:
+        data: the benchmark, if not where the runs had it.
         pdfs: its documents, if not within `data`.
+        judge: a model that judges; rules by default.
+    """
+
+    data: Path | None = None
+    pdfs: Path | None = None
+    judge: "Judge | None" = None
+
+
+def benchmark_of(path: Path) -> str:
+    """The benchmark of a run or a sweep.
+
+    Raises:
+        InputError: there is neither.
+    """
+    folder = path / read_sweep(path).settings[0].folder if is_sweep(path) else path
+    return run_source(folder).benchmark
+
+
+def load_run(path: Path, gold: Gold) -> LoadedRun:
+    """Reads and scores a run.
 
     Raises:
         InputError: there is no run, or its data are not there or others.
     """
-    source = run_source(path, data, pdfs)
+    source = run_source(path, gold.data, gold.pdfs)
     questions = load(source.benchmark, source.data, split=source.split, pdfs=source.pdfs)
-    return LoadedRun(path, score_source(source), {q.id: q for q in questions}, read_manifest(path))
+    return LoadedRun(
+        path, score_source(source, gold.judge), {q.id: q for q in questions}, read_manifest(path)
+    )
 
 
-def load_sweep(
-    path: Path, data: Path | None = None, pdfs: Path | None = None
-) -> tuple[Sweep, list[tuple[Setting, LoadedRun]]]:
+def load_sweep(path: Path, gold: Gold) -> tuple[Sweep, list[tuple[Setting, LoadedRun]]]:
     """Reads and scores the runs of a sweep; each is called by its setting.
 
     Raises:
@@ -79,6 +102,6 @@ def load_sweep(
     sweep = read_sweep(path)
     runs = []
     for setting in sweep.settings:
-        loaded = load_run(path / setting.folder, data, pdfs)
+        loaded = load_run(path / setting.folder, gold)
         runs.append((setting, replace(loaded, run=replace(loaded.run, name=setting.name))))
     return sweep, runs

@@ -18,7 +18,7 @@ from eval.benchmarks import load  # noqa: E402
 from eval.report.__main__ import main, report, show_answer  # noqa: E402
 from eval.report.build import build  # noqa: E402
 from eval.report.figures import Line, bar_plot, line_plot  # noqa: E402
-from eval.report.load import load_run  # noqa: E402
+from eval.report.load import Gold, load_run  # noqa: E402
 from eval.report.pictures import PictureStore  # noqa: E402
 from eval.tables import Cell  # noqa: E402
 from indexes.errors import InputError  # noqa: E402
@@ -188,7 +188,7 @@ def test_pictures_may_lie_beside_the_page(visit, run_folder, tmp_path):
 
 
 def test_a_thousand_questions_are_opened_and_filtered(visit, run_folder, tmp_path):
-    entries = load_run(run_folder).entries() * 100
+    entries = load_run(run_folder, Gold()).entries() * 100
     path = tmp_path / "many.html"
     path.write_text(build("many", [], [], entries, PictureStore(tmp_path, "none")), encoding="utf-8")
     tab = visit(path)
