@@ -78,12 +78,21 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a sitting did: questions asked for in all, rows that were there, new rows, failed ones of all."""
+    """What a sitting did.
+
+    Attributes:
+        asked_for: questions in all.
+        before: rows that were there.
+        new: rows that came.
+        failed: rows of all that say that their questions failed.
+        broken: questions whose gold or document has a problem, which `log.txt` tells.
+    """
 
     asked_for: int
     before: int
     new: int
     failed: int
+    broken: int = 0
 
 
 def run(job: Job) -> Outcome:
@@ -110,13 +119,18 @@ def run(job: Job) -> Outcome:
         workers = job.workers or default_workers(config)
         now_begins = sitting(workers)
         folder.begin(now_begins, _facts(job, questions, config))
+        for question in chosen if not before else ():
+            if question.problems:
+                folder.log(f"problem of {question.id}: {'; '.join(question.problems)}")
         try:
             _ask(job, folder, config, waiting, workers)
         finally:
             folder.end(asked=len(folder.entries) - before)
         folder.sort([q.id for q in questions])
         failed = sum(folder.entries[q.id].failed for q in chosen)
-        return Outcome(len(chosen), before, len(folder.entries) - before, failed)
+        return Outcome(
+            len(chosen), before, len(folder.entries) - before, failed, sum(bool(q.problems) for q in chosen)
+        )
 
 
 def select(
@@ -271,6 +285,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"{options.out}: {outcome.new} asked, {outcome.before} were there, {outcome.failed} failed of "
             f"{outcome.asked_for}; score it with: python -m eval.score {options.out}\n"
         )
+        if outcome.broken:
+            sys.stderr.write(f"{outcome.broken} questions have problems in the benchmark; see log.txt\n")
     return 0
 
 

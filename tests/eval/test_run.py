@@ -64,7 +64,7 @@ def test_a_run_leaves_its_rows_in_the_benchmarks_order_with_config_manifest_and_
     data: Path, notes: Path, tmp_path: Path
 ) -> None:
     outcome = go(data, tmp_path / "run")
-    assert outcome == Outcome(asked_for=5, before=0, new=5, failed=0)
+    assert outcome == Outcome(asked_for=5, before=0, new=5, failed=0, broken=5)  # no document is there
     rows = rows_of(tmp_path / "run")
     assert [row["question_id"] for row in rows] == ["q0", "q1", "q2", "q3", "q4"]
     assert [row["parsed"]["answer"] for row in rows] == ["a.pdf", "b.pdf", "a.pdf", "c.pdf", "a.pdf"]
@@ -78,7 +78,8 @@ def test_a_run_leaves_its_rows_in_the_benchmarks_order_with_config_manifest_and_
     assert {"versions", "revision", "host"} <= set(sitting)
     assert sitting["prompts"] == {"read": "1a2b"}
     assert "k: 4" in (tmp_path / "run/config.yaml").read_text()
-    assert "opened a.pdf" in (tmp_path / "run/log.txt").read_text()
+    log = (tmp_path / "run/log.txt").read_text()
+    assert "opened a.pdf" in log and "problem of q0: a.pdf: no such document" in log
 
 
 def test_each_document_is_opened_once_where_nobody_needs_help(
@@ -92,7 +93,7 @@ def test_each_document_is_opened_once_where_nobody_needs_help(
 def test_a_second_start_asks_nothing_and_changes_no_row(data: Path, notes: Path, tmp_path: Path) -> None:
     go(data, tmp_path / "run")
     before = (tmp_path / "run/infer.jsonl").read_bytes()
-    assert go(data, tmp_path / "run") == Outcome(asked_for=5, before=5, new=0, failed=0)
+    assert go(data, tmp_path / "run") == Outcome(5, 5, 0, failed=0, broken=5)
     assert (tmp_path / "run/infer.jsonl").read_bytes() == before
     assert Counter(asked(notes)) == dict.fromkeys(["q0", "q1", "q2", "q3", "q4"], 1)
     assert len(read_manifest(tmp_path / "run")["sittings"]) == 2
@@ -120,7 +121,7 @@ def test_a_torn_last_line_is_taken_off_and_its_question_asked_again(
     path = tmp_path / "run/infer.jsonl"
     whole = path.read_bytes()
     path.write_bytes(whole[:-cut])
-    assert go(data, tmp_path / "run") == Outcome(asked_for=5, before=4, new=1, failed=0)
+    assert go(data, tmp_path / "run") == Outcome(5, 4, 1, failed=0, broken=5)
     assert path.read_bytes() == whole
     assert Counter(asked(notes))["q4"] == 2
 
@@ -151,7 +152,7 @@ def test_failed_questions_are_asked_again_only_on_demand(notes: Path, tmp_path: 
     data = write_benchmark(tmp_path / "data", [("a", "fails once"), ("a", "what?")])
     assert go(data, tmp_path / "run").failed == 1
     assert go(data, tmp_path / "run").new == 0
-    assert go(data, tmp_path / "run", retry_failed=True) == Outcome(asked_for=2, before=1, new=1, failed=0)
+    assert go(data, tmp_path / "run", retry_failed=True) == Outcome(2, 1, 1, failed=0, broken=2)
     assert [row["status"] for row in rows_of(tmp_path / "run")] == ["ok", "ok"]
     assert Counter(asked(notes)) == {"q0": 2, "q1": 1}
 
