@@ -29,7 +29,7 @@ class Store:
         faiss.omp_set_num_threads(1)
         library: Any = faiss
         self._index = library.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
-        self._boxes = np.load(folder / f"{kind}_boxes.npy", mmap_mode="r", allow_pickle=False)
+        self._boxes = folder / f"{kind}_boxes.npy"
         self.offsets: NDArray[np.int64] = np.load(folder / f"{kind}_offsets.npy", allow_pickle=False)
         path = folder / PROJECTION
         projected = kind == "vectors" and path.exists()
@@ -70,7 +70,9 @@ class Store:
     def page(self, row: int) -> tuple[Floats, Floats]:
         """The vectors `(n, inner)`, in the dimensions of the index, and boxes `(n, 4)` of a page."""
         start, end = int(self.offsets[row]), int(self.offsets[row + 1])
-        return self._decoded(start, end), self._boxes[start:end].astype(np.float32) / FULL
+        # Not kept open: each would hold a file of the process's few hundred, and a corpus has more documents.
+        boxes = np.load(self._boxes, mmap_mode="r", allow_pickle=False)[start:end]
+        return self._decoded(start, end), boxes.astype(np.float32) / FULL
 
     def blocks(self, first: int = 0, last: int | None = None) -> Iterator[tuple[Floats, NDArray[np.int64]]]:
         """The vectors `(n, dim)` of pages `first` to `last` (exclusive) and their pages' rows `(n,)`.

@@ -155,6 +155,17 @@ def test_an_index_that_is_absent_or_damaged_is_not_opened(tmp_path: Path) -> Non
     shutil.rmtree(tmp_path / "a")
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="no list of open files")
+def test_a_corpus_of_many_documents_holds_no_files_open(tmp_path: Path) -> None:
+    pages = clustered_pages(2)
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    joined = JoinedIndex([write(tmp_path / f"d{i}", f"d{i}", pages) for i in range(20)])
+    query = query_near(pages[0])
+    assert len(joined.search(query, 40)) == 40
+    assert len(joined.match(query, PageRef("d7", 1)).boxes) == len(pages[0])
+    assert len(list(Path("/proc/self/fd").iterdir())) <= before + 2
+
+
 def test_odd_dimensions_are_searched_all_the_same(tmp_path: Path) -> None:
     pages = [
         page[:, :31] / np.linalg.norm(page[:, :31], axis=1, keepdims=True) for page in clustered_pages(6)
