@@ -159,7 +159,8 @@ def _best_run(
     best: tuple[float, bool, int] = (0.0, False, 0)
     chosen: list[int] = []
     for _, first, last in runs[:CANDIDATES]:
-        score, words = _trimmed(told, range(spans[first][0], spans[last][1]), left)
+        around = spans[max(0, first - 1)][0], spans[min(len(spans) - 1, last + 1)][1]
+        score, words = _trimmed(told, (spans[first][0], spans[last][1]), around, left)
         key = round(score, 6), any(i in hint for i in words), -first
         if score > 0 and key > best:
             best, chosen = key, words
@@ -189,19 +190,27 @@ def _line(told: Sequence[_Told], span: tuple[int, int], left: Counter[str]) -> t
     return hits, sum(told[i].weight for i in range(*span)) - sum(map(_weight, hits))
 
 
-def _trimmed(told: Sequence[_Told], words: Sequence[int], left: Counter[str]) -> tuple[float, list[int]]:
-    """A run's score and its words without those at its ends that the passage does not have."""
-    score, words = 0.0, list(words)
-    for _ in range(2):  # the end, then, turned round, the beginning
-        score, end = _best_end(told, words, left)
-        words = words[:end][::-1]
-    return score, words
+def _trimmed(
+    told: Sequence[_Told], run: tuple[int, int], around: tuple[int, int], left: Counter[str]
+) -> tuple[float, list[int]]:
+    """A run's best part and its score, to the word; of the lines around it an end may belong to it too."""
+    hits = [i for i in range(*run) if any(left[key] > 0 for key in told[i].keys)]
+    _, back = _best_end(told, range(hits[-1], around[0] - 1, -1), left)
+    start = hits[-1] + 1 - back
+    _, ahead = _best_end(told, range(hits[0], around[1]), left)
+    end = hits[0] + ahead
+    # The beginning first, then the end, and the other way round: words at one end may hide the other.
+    forward, count = _best_end(told, range(start, around[1]), left)
+    backward, other = _best_end(told, range(end - 1, around[0] - 1, -1), left)
+    if forward >= backward:
+        return forward, list(range(start, start + count))
+    return backward, list(range(end - other, end))
 
 
 def _best_end(told: Sequence[_Told], words: Sequence[int], left: Counter[str]) -> tuple[float, int]:
     """The score of the best beginning of a run, and how many words it has."""
     have: Counter[str] = Counter()
-    score, best, end = 0.0, 0.0, 0
+    score, best, end = 0.0, -math.inf, 0
     for count, i in enumerate(words, start=1):
         strange = told[i].weight
         for key in told[i].keys:

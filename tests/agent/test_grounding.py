@@ -204,6 +204,64 @@ def test_what_a_reader_counted_is_borne_out_by_what_it_points_at() -> None:
     assert grounded(LONG, "There are 31 of them", "Alpha beta gamma delta", blocks=(0, 1)).support == "none"
 
 
+def test_cells_are_grounded_as_their_rows() -> None:
+    (region,) = grounded(LONG, "Net sales in 2022", cells=((2, 1, 2),)).regions
+    contains(region.bbox, LONG, "Net", "sales", "1,577", "1,212")
+    two = grounded(LONG, "Net sales and the total", cells=((2, 1, 1), (2, 3, 1)))
+    assert len(two.regions) == 2
+    assert "no such cell" in dropped(LONG, "so it is", cells=((2, 9, 9),))
+    assert "no such cell" in dropped(LONG, "so it is", cells=((77, 0, 0),))
+
+
+def test_what_is_pointed_at_goes_by_its_order() -> None:
+    far = LONG.words[0].bbox
+    row = grounded(LONG, "Total", cells=((2, 3, 1),), bbox=far).regions
+    contains(row[0].bbox, LONG, "Total", "1,589", "1,227")
+    quote = grounded(LONG, "so", quote="Other income 12 15", cells=((2, 3, 1),), bbox=far).regions
+    contains(quote[0].bbox, LONG, "Other", "income", "12", "15")
+    block = grounded(LONG, "greek letters", blocks=(0,), bbox=LONG.words[-1].bbox).regions
+    assert block[0].bbox.intersection(LONG.words[0].bbox) > 0
+
+
+def test_a_block_is_narrowed_to_what_the_statement_says() -> None:
+    (row,) = grounded(LONG, "Net sales: 1,577 and 1,212", blocks=(2,)).regions
+    contains(row.bbox, LONG, "Net", "sales", "1,577", "1,212")
+
+
+def test_all_blocks_together_are_no_region() -> None:
+    spots = [(x / 10 + 0.005, y / 20 + 0.005) for y in range(20) for x in range(10)]
+    boxes = np.array([[x, y, x + 0.09, y + 0.04] for x, y in spots], np.float32)
+    texts = [f"word{i}" for i in range(200)]
+    words = Words(texts, boxes, np.repeat(np.arange(20), 10).astype(np.int32))
+    halves = tuple(
+        LayoutBlock("text", BBox(0, i / 2, 1, (i + 1) / 2), "", i, 100 * i, 100 * i + 100) for i in range(2)
+    )
+    page = Page(PageRef(DOC, 1), None, (612, 792), words, halves)
+    assert "whole page" in dropped(page, "all of it", blocks=(0, 1))
+    assert grounded(page, "half of it", blocks=(1,)).regions[0].bbox.area < 0.5
+    # Where the evidence is the whole page, so is the region.
+    assert grounded(page, "all of it", quote=" ".join(texts)).regions[0].bbox.area > 0.9
+    (narrow,) = grounded(page, "word31 word32 word33 word34", blocks=(0, 1)).regions
+    assert narrow.bbox.area < 0.05
+
+
+def test_without_pointers_or_quote_the_statement_is_looked_for() -> None:
+    (region,) = grounded(LONG, "Other income was 12, before it 15").regions
+    contains(region.bbox, LONG, "Other", "income", "12", "15")
+
+
+def test_where_nothing_else_is_known_retrieval_says_where() -> None:
+    word = LONG.words[LONG.words.texts.index("kappa")].bbox
+    found = ground(draft(LONG, "a remark on poetry"), PageText(LONG), [word])
+    assert isinstance(found, Grounded) and found.support == "none"
+    contains(found.regions[0].bbox, LONG, "kappa")
+    assert isinstance(ground(draft(LONG, "so", quote="never printed"), PageText(LONG), [word]), Dropped)
+    empty = Words([], np.zeros((0, 4), np.float32), np.zeros(0, np.int32))
+    scan = Page(PageRef(DOC, 1), None, (612, 792), empty)
+    shown = ground(draft(scan, "A bar", quote="A bar"), PageText(scan), [BBox(0.1, 0.1, 0.4, 0.3)])
+    assert isinstance(shown, Grounded) and shown.support == "visual"
+
+
 def test_regions_hold_all_their_words_and_stay_on_the_page_for_random_pointers() -> None:
     rng = np.random.default_rng(0)
     total = len(LONG.words)
