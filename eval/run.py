@@ -157,7 +157,8 @@ def select(
 
 def default_workers(config: "Config") -> int:
     """One where every worker would load a model of its own, else one a core."""
-    return 1 if config.encoder_model else max(1, os.cpu_count() or 1)
+    local_reader = config.reader_model is not None and config.endpoint is None
+    return 1 if config.encoder_model or local_reader else max(1, os.cpu_count() or 1)
 
 
 def question_limit(config: "Config") -> float:

@@ -347,6 +347,17 @@ def test_a_question_that_takes_forever_is_given_up(
     assert rows_of(tmp_path / "run")[0]["status"] == "error: gave up after 1 seconds"
 
 
+def test_a_model_of_its_own_is_loaded_by_one_worker_alone() -> None:
+    from agent.config import Config, Endpoint
+
+    many = os.cpu_count() or 1
+    assert run_module.default_workers(Config()) == many
+    assert run_module.default_workers(Config(encoder="colqwen", encoder_model="m")) == 1
+    assert run_module.default_workers(Config(reader="qwen", reader_model="m")) == 1
+    served = Config(reader="chat", reader_model="m", endpoint=Endpoint(base_url="http://127.0.0.1:1"))
+    assert run_module.default_workers(served) == many
+
+
 # ---- the command
 
 
