@@ -176,8 +176,10 @@ def step_plot(
         return Figure(name, alt, _svg(canvas))
 
 
-def _spread(cells: Sequence[Cell]) -> list[list[float]]:
-    """How far the intervals reach below and above the values."""
+def _spread(cells: Sequence[Cell]) -> list[list[float]] | None:
+    """How far the intervals reach below and above the values; None where no cell has one."""
+    if all(cell.low is None for cell in cells):
+        return None
     below, above = [], []
     for cell in cells:
         value = cell.value or 0.0
