@@ -19,7 +19,7 @@ from agent.graph import ask
 from agent.models import Completion, ModelError, Picture, Request
 from agent.readers import load_reader
 from agent.readers.qwen import QwenModel, load_qwen, out_of_memory
-from agent.readers.qwen_weights import load_weights
+from agent.readers.qwen_weights import LoadedQwen, load_weights
 from agent.trajectory import Trajectory
 from agent.types import Usage
 from indexes.errors import InputError
@@ -367,3 +367,28 @@ def test_a_run_whose_replies_are_noise_ends_in_an_abstention_and_a_valid_row(
     assert trajectory.usage.calls > 2 and row["infer_usage"]["total_tokens"] > 1000
     assert set(trajectory.prompts) >= {"plan", "read", "answer"}
     assert any("asked again" in note for record in trajectory.rounds for note in record.notes)
+
+
+@pytest.mark.parametrize("family", ["qwen2_vl", "qwen2_5_vl"])
+def test_the_layout_in_which_checkpoints_were_published_loads_as_well(family: str, tmp_path: Path) -> None:
+    """The hub's files call the layers `model.layers` and `visual`, today's classes otherwise."""
+
+    def rename(tensors: dict[str, Any]) -> None:
+        for name in list(tensors):
+            old = name.replace("model.language_model.", "model.").replace("model.visual.", "visual.")
+            tensors[old] = tensors.pop(name)
+
+    folder = edit_tensors(copy_of(family, tmp_path / "published"), rename)
+    request = asking("What is the revenue?", picture(56, 84))
+    assert load_qwen(str(folder), device="cpu").complete(request) == model(family).complete(request)
+
+
+def test_a_model_in_bfloat16_answers() -> None:
+    """What a GPU runs in; a CPU can, slowly."""
+    loaded = load_weights(str(generator("qwen2_5_vl")), "cpu")
+    copied = type(loaded.model)(loaded.model.config)
+    copied.load_state_dict(loaded.model.state_dict())
+    copied = copied.to(torch.bfloat16).eval()
+    qwen = QwenModel(LoadedQwen("half", loaded.family, copied, loaded.processor, "cpu"))
+    (one, two) = qwen.complete_all([asking("a", picture(56, 56)), asking("b", picture(84, 56), "c")])
+    assert isinstance(one, Completion) and isinstance(two, Completion) and one.usage.completion_tokens == 12
