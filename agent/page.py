@@ -93,12 +93,14 @@ class Shown:
     Attributes:
         verdicts: what a scorer says of the answer, each with a kind that colours it (`good`, `bad`, `plain`).
         pictures: by page.
+        most: pages that are shown; the others are named.
     """
 
     trajectory: Trajectory
     reference: Reference | None = None
     verdicts: Sequence[tuple[str, str]] = ()
     pictures: Mapping[PageRef, Picture] = field(default_factory=dict)
+    most: int = MAX_PICTURES
 
 
 def evidence_refs(trajectory: Trajectory, reference: Reference | None = None) -> list[PageRef]:
@@ -119,8 +121,8 @@ def fragment(shown: Shown) -> str:
         "reference": reference,
         "verdicts": shown.verdicts,
         "stated": as_stated(run),
-        "pages": [_evidence(ref, shown) for ref in refs[:MAX_PICTURES]],
-        "more": [place(ref, run.labels.get(ref), several=run.several) for ref in refs[MAX_PICTURES:]],
+        "pages": [_evidence(ref, shown) for ref in refs[: shown.most]],
+        "more": [place(ref, run.labels.get(ref), several=run.several) for ref in refs[shown.most :]],
         "cited": [_fact(fact, run) for fact in run.cited],
         "other": [_fact(fact, run) for fact in run.other[:MAX_OTHER]],
         "unlisted": max(0, len(run.other) - MAX_OTHER),

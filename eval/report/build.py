@@ -101,11 +101,13 @@ def _of_citations(entry: Entry, row: Mapping[str, Any]) -> Trajectory:
 
 
 def _cited_facts(citations: Sequence[Any], question: Question) -> Iterator[Fact]:
-    """The cited sentences as facts of unknown support; boxes that are none are left out."""
+    """The cited sentences as facts of no known support; what is no box of the page is left out."""
     only = document_id(question.documents[0])
     by_sentence: dict[str, list[EvidenceRegion]] = {}
     for citation in citations:
         try:
+            if citation.get("is_normalized") is not True:
+                continue  # as the public region scorer has it
             ref = PageRef(str(citation.get("doc") or only), citation["page"])
             region = EvidenceRegion(ref, BBox.clipped(*citation["bbox"]))
         except (KeyError, TypeError, ValueError, AttributeError):
@@ -220,7 +222,8 @@ def _detail(entry: Entry, store: PictureStore) -> str:
     if failed is not None:
         verdicts.append((STAGES[failed], "plain"))
     verdicts += [(label, "plain") for label in _judged(entry)]
-    return fragment(Shown(trajectory_of(entry), reference_of(entry.question), verdicts, store.pictures))
+    run, gold = trajectory_of(entry), reference_of(entry.question)
+    return fragment(Shown(run, gold, verdicts, store.pictures, MAX_PAGES))
 
 
 def _judged(entry: Entry) -> Iterator[str]:

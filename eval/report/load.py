@@ -9,10 +9,11 @@ from eval.benchmarks import load
 from eval.benchmarks.types import Question
 from eval.report.build import Entry
 from eval.rows import RowReader
-from eval.runs import ROWS, read_manifest
+from eval.runs import MANIFEST, ROWS, read_manifest
 from eval.scoring import ScoredRun
 from eval.sources import run_source, score_source
 from eval.sweep import Setting, Sweep, is_sweep, read_sweep
+from indexes.errors import InputError
 
 if TYPE_CHECKING:
     from eval.judge import Judge
@@ -102,6 +103,8 @@ def load_sweep(path: Path, gold: Gold) -> tuple[Sweep, list[tuple[Setting, Loade
     sweep = read_sweep(path)
     runs = []
     for setting in sweep.settings:
+        if not (path / setting.folder / MANIFEST).is_file():
+            raise InputError(f"{path}: {setting.folder} was not run yet; give the sweep's command again")
         loaded = load_run(path / setting.folder, gold)
         runs.append((setting, replace(loaded, run=replace(loaded.run, name=setting.name))))
     return sweep, runs

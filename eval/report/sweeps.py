@@ -12,9 +12,9 @@ from eval.sweep import Setting, Sweep
 from eval.tables import Column, Row, Table
 
 COMPARED = (
-    "Answerable",
-    "Unanswerable",
-    "All",
+    "Accuracy, answerable",
+    "Accuracy, unanswerable",
+    "Accuracy",
     "F1",
     "Page F1",
     "Region strict F1",

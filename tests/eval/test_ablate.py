@@ -196,6 +196,14 @@ def test_the_page_of_a_sweep_shows_what_each_round_buys(swept):
     assert sum(shares) == pytest.approx(1)
 
 
+def test_a_sweep_that_was_broken_off_is_not_drawn_as_if_it_were_whole(tmp_path):
+    from eval.report.load import Gold, load_sweep
+
+    write_sweep(tmp_path, Sweep("ablation", "k = 1", (Setting("k=1", "k-1", {"k": 1}),)))
+    with pytest.raises(InputError, match="k-1 was not run yet"):
+        load_sweep(tmp_path, Gold())
+
+
 def test_a_replay_of_a_question_that_the_run_does_not_have_fails_with_the_reason(swept):
     data, out = swept
     replays = Replays(out / "rounds-3")

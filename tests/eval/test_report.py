@@ -1,9 +1,11 @@
 """The HTML page of a run, in a real browser where there is one."""
 
+import hashlib
 import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,11 @@ from agent.page import Shown, page, script_json  # noqa: E402
 from agent.types import EvidenceRegion  # noqa: E402
 from eval.benchmarks import load  # noqa: E402
 from eval.report.__main__ import main, report, show_answer  # noqa: E402
-from eval.report.build import build  # noqa: E402
+from eval.report.build import build, verdict  # noqa: E402
 from eval.report.figures import Line, bar_plot, line_plot  # noqa: E402
 from eval.report.load import Gold, load_run  # noqa: E402
 from eval.report.pictures import PictureStore  # noqa: E402
+from eval.report.sections import chain_section, mean, stage_section  # noqa: E402
 from eval.tables import Cell  # noqa: E402
 from indexes.errors import InputError  # noqa: E402
 from indexes.types import BBox, PageRef  # noqa: E402
@@ -212,6 +215,34 @@ def test_the_page_of_one_answer_works_alone(visit, data, tmp_path):
 
 
 # ---- without one
+
+
+def test_an_answer_is_shown_on_the_pages_of_its_document(data, tmp_path):
+    question = load("docscope", data)[0]
+    regions = [EvidenceRegion(question.gold_pages[0], BBox(0.1, 0.3, 0.8, 0.32))]
+    pdf = data / "pdfs" / "report.pdf"
+    known = {"report": {"sha256": hashlib.sha256(pdf.read_bytes()).hexdigest(), "pages": 15}}
+    run = replace(trajectory(question, "7,151", regions=regions), documents=known)
+    (tmp_path / "answer.json").write_text(run.line())
+    assert main(["--trajectory", str(tmp_path / "answer.json"), str(pdf), "--quiet"]) == 0
+    text = (tmp_path / "answer.html").read_text()
+    assert text.count("data:image/webp;base64,") == 1 and 'class="box predicted"' in text
+
+
+def test_sections_count_every_question_once(run_folder):
+    loaded = load_run(run_folder, Gold())
+    outcomes = [one.outcome for one in loaded.run.scored]
+    section = stage_section(outcomes)
+    counted = sum(row.cells["count"].value for row in section.tables[0].rows)
+    wrong = [o for o in outcomes if o.failed or o.correct is False]
+    assert counted == len(wrong)
+    chains = chain_section(outcomes).tables[0]
+    assert sum(row.cells["strict"].value for row in chains.rows) == pytest.approx(1)
+    cell = mean([("a", 1.0), ("a", 0.0), ("b", 1.0)])
+    assert (cell.value, cell.n) == (pytest.approx(2 / 3), 3) and cell.low <= cell.value <= cell.high
+    assert mean([]).value is None and mean([("a", 1.0)]).low is None
+    said = {verdict(o) for o in outcomes}
+    assert said == {"correct", "right to abstain", "wrong", "wrong to abstain", "failed"}
 
 
 def test_nothing_of_a_text_can_end_a_script_element():
