@@ -59,7 +59,8 @@ def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
     place, match = _placed(draft, quote, page, seen)
     boxes = place.regions(page.page)
     if not boxes:
-        reason = "; ".join(place.notes) or "its quote is not on the page"
+        nowhere = "its quote is not on the page" if quote else "nothing on the page says so"
+        reason = "; ".join(place.notes) or nowhere
         return Dropped(draft, f"page {draft.ref.page}: {reason}: {text[:80]!r}")
     if match is None and quote:
         match = pieced_together(quote, page, place.words)
@@ -107,7 +108,7 @@ def locate(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
             return replace(bare, quote=plain(draft.quote, MAX_TEXT), support="none", notes=notes)
         notes = (*bare.notes, "its words are not the page's") if bare.support == "none" else bare.notes
         return replace(bare, notes=notes)
-    reason = result.reason if isinstance(result, Dropped) else "; ".join(result.notes)
+    reason = result.reason if quoted and isinstance(result, Dropped) else bare.reason
     return Grounded(draft, plain(draft.text, MAX_TEXT), plain(draft.quote, MAX_TEXT), (), "none", (reason,))
 
 

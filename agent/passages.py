@@ -77,10 +77,12 @@ def find_passage(quote: str, page: Page, hint: Collection[int] = ()) -> Passage 
     """
     own = [atoms(word) for word in page.words.texts]
     seen = Counter(key for keys in own for key in keys)
-    need = _Need(Counter(part for key in atoms(quote) for part in _parted(key, seen)))
+    wanted = [part for key in atoms(quote) for part in _parted(key, seen)]
+    need = _Need(Counter(wanted))
     if not need.total or not seen:
         return None
-    told = _told(page, own, need.counts)
+    cut = "" if len(wanted[-1]) < 2 or wanted[-1] in seen else wanted[-1]  # a text may end within a word
+    told = _told(page, own, need.counts, cut)
     spans = page.line_spans()
     left = Counter(need.counts)
     taken: set[int] = set()
@@ -96,7 +98,7 @@ def find_passage(quote: str, page: Page, hint: Collection[int] = ()) -> Passage 
     missed = sum(n * _weight(key) for key, n in left.items())
     if not taken:
         return None
-    numbers = not any(key[0].isdigit() for key in left)
+    numbers = not cut[:1].isdigit() and not any(key[0].isdigit() for key in left)
     return Passage(tuple(_ranges(sorted(taken))), 1.0 - missed / need.total, numbers)
 
 
@@ -105,11 +107,12 @@ def _weight(key: str) -> float:
     return min(len(key), 8) + 2.0 if key[:1].isdigit() else float(min(len(key), 8))
 
 
-def _told(page: Page, own: list[list[str]], counts: Counter[str]) -> list[_Told]:
+def _told(page: Page, own: list[list[str]], counts: Counter[str], cut: str) -> list[_Told]:
     """Each word of the page with the passage's atoms that it is, words cut or glued together included."""
     known = {key for keys in own for key in keys}
     lone = [key for key in counts if len(key) >= 5 and not key[0].isdigit() and key not in known]
     slips = {seen: key for key in lone for seen in known - set(counts) if one_slip(key, seen)}
+    slips |= {seen: cut for seen in known - set(counts) if cut and seen.startswith(cut)}
     made: list[_Told] = []
     for i, keys in enumerate(own):
         if i + 1 < len(own) and keys and own[i + 1] and page.words.texts[i].endswith(_HYPHENS):

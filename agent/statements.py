@@ -8,6 +8,7 @@ from agent.passages import atoms, find_passage
 from agent.support import candidates
 
 SHARE = 0.5  # of a statement's words, by length, that a place must hold to be taken for it
+MOST = 0.75  # the same where a number is missing
 MAX_SENTENCE = 80  # words
 
 
@@ -22,7 +23,7 @@ def find_statement(text: str, page: PageText) -> list[tuple[int, int]]:
         Ranges of words, none where the page holds neither.
     """
     found = find_passage(text, page.page)
-    if found is not None and found.share >= SHARE and found.numbers:
+    if found is not None and found.share >= (SHARE if found.numbers else MOST):
         return list(found.ranges)
     by_numbers = _by_numbers(folded(text), page)
     if by_numbers or found is None or found.share < SHARE:

@@ -54,7 +54,7 @@ def test_rows_come_in_the_order_of_the_facts_with_the_agreed_fields(capsys, samp
     assert x1 <= box.x1 + 1e-3 and y1 <= box.y1 + 1e-3
     assert max(region[3] for region in rows[0]["regions"]) >= box.y2 - 1e-3
     assert rows[2]["regions"] == [] and rows[2]["support"] == "none"
-    assert "not on the page" in rows[2]["notes"][0]
+    assert "nothing on the page says so" in rows[2]["notes"][0]
     for row in rows:
         for x1, y1, x2, y2 in row["regions"]:
             assert 0 <= x1 < x2 <= 1 and 0 <= y1 < y2 <= 1

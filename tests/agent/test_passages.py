@@ -84,6 +84,13 @@ def test_two_places_far_apart_are_both_found() -> None:
     assert {"Research", "1,862", "Bergen", "board"} <= set(found) and "Growth" not in found
 
 
+def test_a_number_cut_off_at_the_end_says_where_but_is_not_that_number() -> None:
+    found = find_passage("Research and development 1,862 1,9", PAGE)
+    assert words_of(found) == rows(3, 3) and not found.numbers
+    whole = find_passage("Growth came from the opening of forty seven sto", PAGE)
+    assert "stores" in words_of(whole) and whole.share == 1
+
+
 def test_numbers_must_stand_exactly_and_a_hint_chooses_between_equals() -> None:
     assert not find_passage("Research and development 1,863 1,994", PAGE).numbers
     assert PageText(PAGE).find("1,994 development 1,863 and Research") is None
