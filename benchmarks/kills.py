@@ -47,15 +47,20 @@ def main() -> int:
         write_checkpoint(work / "model", "qwen2_5_vl", 0)
         command = [sys.executable, "-m", "indexes.build", *map(str, chosen), "--quiet"]
         command += ["--encoder", "colqwen", "--model", str(work / "model"), "--device", "cpu"]
+        moments = random.Random(options.seed)
         command += ["--max-num-visual-tokens", str(options.tokens), "--out"]
-        start = time.perf_counter()
-        lines = _finish([*command, str(work / "plain" / "corpus")], work / "plain")
-        whole = time.perf_counter() - start
-        sys.stdout.write(f"{lines}undisturbed: {whole:.1f} s\n")
-        killed = _killed([*command, str(work / "killed" / "corpus")], work / "killed", options, whole)
-        again = _finish([*command, str(work / "killed" / "corpus")], work / "killed")
-        sys.stdout.write(f"{again}killed {killed} times, then finished\n")
-        return _compare(work / "plain" / "corpus", work / "killed" / "corpus")
+        plain = _Watch(work / "plain" / "corpus")
+        lines = plain.finish(_start([*command, str(plain.corpus)], work / "plain"))
+        sys.stdout.write(f"{lines}undisturbed: {plain.seconds:.1f} s, {len(plain.seen)} batches\n")
+        killed = _Watch(work / "killed" / "corpus")
+        command.append(str(killed.corpus))
+        for kill in range(options.kills):
+            killed.kill(_start(command, work / "killed"), plain, options.kills - kill, moments)
+            sys.stdout.write(f"kill {kill + 1}: {killed.state()}\n")
+            sys.stdout.flush()
+        lines = killed.finish(_start(command, work / "killed"))
+        sys.stdout.write(f"{lines}killed {options.kills} times, then finished\n")
+        return _compare(plain.corpus, killed.corpus)
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -68,51 +73,75 @@ def _environment(folder: Path) -> dict[str, str]:
     }
 
 
-def _finish(command: Sequence[str], folder: Path) -> str:
-    """Runs a build to its end."""
-    done = subprocess.run(command, env=_environment(folder), capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise InputError(f"the build ended with {done.returncode}: {done.stderr.strip()[-300:]}")
-    return done.stdout
+def _start(command: Sequence[str], folder: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        command, env=_environment(folder), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
 
 
-def _killed(command: Sequence[str], folder: Path, options: argparse.Namespace, whole: float) -> int:
-    """Starts the build and kills it, as often as asked for; says what was there at each kill.
+class _Watch:
+    """Looks on at builds of one corpus and remembers the batches that were written."""
 
-    Every other moment is drawn from the whole time of a build; the rest from when its first batch is done, so
-    that the kills also meet its later stages although each start takes a while.
-    """
-    moments = random.Random(options.seed)
-    killed = 0
-    while killed < options.kills:
-        process = subprocess.Popen(
-            command, env=_environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        if killed % 2:
-            before = _files(folder)
-            while process.poll() is None and _files(folder) == before:
-                time.sleep(0.02)
-            time.sleep(moments.uniform(0, whole / options.kills))
-        else:
-            time.sleep(moments.uniform(0, whole))
+    def __init__(self, corpus: Path) -> None:
+        self.corpus = corpus
+        self.seen: set[str] = set()
+        self.seconds = self.until_first = 0.0
+
+    def look(self) -> None:
+        """Adds the batches that are there now."""
+        parts = self.corpus.glob(f"{DOCUMENTS}/*.parts/[0-9]*.npz")
+        self.seen.update(f"{part.parent.name}/{part.name}" for part in parts)
+
+    def finish(self, process: "subprocess.Popen[str]") -> str:
+        """Waits for a build's end; returns what it said."""
+        start = time.perf_counter()
+        while process.poll() is None:
+            self.look()
+            self.seconds = time.perf_counter() - start
+            if not self.seen:
+                self.until_first = self.seconds
+            time.sleep(0.01)
+        said = process.communicate()[0]
+        if process.returncode:
+            raise InputError(f"the build ended with {process.returncode}: {said.strip()[-300:]}")
+        return said
+
+    def kill(
+        self, process: "subprocess.Popen[str]", plain: "_Watch", kills: int, moments: random.Random
+    ) -> None:
+        """Kills a build after a random number of batches, at a random moment within one.
+
+        The number is drawn so that as many kills as are left meet what is left to do; with none, the kill
+        comes before the first batch, while the model loads or a kill is being made good.
+        """
+        self.look()
+        left = len(plain.seen) - len(self.seen)
+        more = moments.randint(0, max(0, 2 * left // (kills + 1)))
+        wanted = len(self.seen) + more
+        while process.poll() is None and len(self.seen) < wanted:
+            self.look()
+            time.sleep(0.01)
+        pace = (plain.seconds - plain.until_first) / len(plain.seen)
+        time.sleep(moments.uniform(0, pace if more else plain.until_first))
         if process.poll() is not None:
-            raise InputError(f"the build was done after {killed} kills; name more documents, or fewer kills")
+            raise InputError(
+                f"the build was done with {kills} kills left; name more documents or fewer kills"
+            )
         process.send_signal(signal.SIGKILL)
         process.wait()
-        killed += 1
-        corpus = folder / "corpus"
-        parts = len(list(corpus.glob(f"{DOCUMENTS}/*.parts/*.npz")))
-        finished = len(list(corpus.glob(f"{DOCUMENTS}/*/manifest.json")))
-        listed = "is" if (corpus / MANIFEST).exists() else "is not"
-        sys.stdout.write(
-            f"kill {killed}: {finished} documents, {parts} batches of the next, manifest {listed} there\n"
+        process.communicate()
+
+    def state(self) -> str:
+        """What is there now."""
+        self.look()
+        documents = len(list(self.corpus.glob(f"{DOCUMENTS}/*/manifest.json")))
+        half = len(list(self.corpus.glob(f"{DOCUMENTS}/*.parts")))
+        litter = len([path for path in self.corpus.rglob("*") if path.name.endswith(".tmp")])
+        listed = "" if (self.corpus / MANIFEST).exists() else " not"
+        return (
+            f"{documents} documents done, {half} begun, {len(self.seen)} batches written, "
+            f"{litter} unfinished files, the manifest is{listed} there"
         )
-        sys.stdout.flush()
-    return killed
-
-
-def _files(folder: Path) -> set[Path]:
-    return set((folder / "corpus").rglob("*"))
 
 
 def _compare(first: Path, second: Path) -> int:
