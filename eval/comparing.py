@@ -164,7 +164,7 @@ def _published(system: dict[str, Any], measures: Sequence[Measure]) -> Row | Non
     """A published row; its figures are in percent and have no denominators of ours."""
     keys = {measure.column.key for measure in measures}
     cells = {k: Cell(float(v) / 100) for k, v in system["figures"].items() if k in keys}
-    return Row(f"{system['system']} ({system['source']})", "published", cells) if cells else None
+    return Row(f"{system['system']}, in {system['source']}", "published", cells) if cells else None
 
 
 def _rounds(run: ScoredRun) -> Table:

@@ -206,9 +206,9 @@ def _score(one: Scored) -> float | None:
 
 
 ACCURACY = (
-    _answers("accuracy_answerable", "Answerable", True, _score),
-    _answers("accuracy_unanswerable", "Unanswerable", False, _score),
-    _answers("accuracy", "All", None, _score),
+    _answers("accuracy_answerable", "Accuracy, answerable", True, _score),
+    _answers("accuracy_unanswerable", "Accuracy, unanswerable", False, _score),
+    _answers("accuracy", "Accuracy", None, _score),
 )
 
 

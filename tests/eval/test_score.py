@@ -158,7 +158,7 @@ def test_two_runs_are_compared_on_the_questions_of_both(questions: list[Question
     good = scored(questions, [perfect(q) for q in questions])
     bad = scored(questions, [perfect(q) if i % 2 else error_row(q) for i, q in enumerate(questions)])
     table = tables_of([measure(bad), measure(good)])[-1]
-    (row,) = [row for row in table.rows if row.name == "All"]
+    (row,) = [row for row in table.rows if row.name == "Accuracy"]
     cell = row.cells["difference_percent"]
     assert cell.value == pytest.approx(0.5) and cell.p is not None and cell.n == 10
     assert cell.low is not None and cell.low > 0
