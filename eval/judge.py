@@ -271,8 +271,8 @@ class Judge:
             "model_raw": prediction.text,
         }
         form = items([fact.id for fact in facts], FACT_LABELS)
-        labels = self._ask(question, "fact", page.page, values, form)
-        return {fact.id: None if labels is None else labels[fact.id] == "consistent" for fact in facts}
+        labels = self._ask(question, "fact", page.page, values, form) or {}
+        return {fact.id: _is_consistent(labels.get(fact.id)) for fact in facts}
 
     def _ask(
         self,
@@ -316,6 +316,10 @@ def _parameters(config: "Config") -> dict[str, Any]:
 def _cited(question: Question, prediction: Prediction) -> list[PageRef]:
     """The gold pages that are cited, in order."""
     return sorted(set(question.gold_pages) & set(prediction.pages or ()))
+
+
+def _is_consistent(label: str | None) -> bool | None:
+    return None if label is None else label == "consistent"
 
 
 def _gold(question: Question) -> str:

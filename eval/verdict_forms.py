@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval.verdicts import Form
+from eval.verdicts import Form, PartError
 
 _TEXT = {"type": "string"}
 
@@ -31,10 +31,11 @@ def items(ids: Sequence[str], labels: Sequence[str]) -> Form[dict[str, Any]]:
             for entry in (entries if isinstance(entries, list) else [])
             if isinstance(entry, dict)
         }
-        for name in ids:
-            if found.get(name) not in labels:
-                raise ValueError(f"no label for {name}")
-        return {name: found[name] for name in ids}
+        given = {name: found[name] for name in ids if found.get(name) in labels}
+        lacking = [name for name in ids if name not in given]
+        if lacking:
+            raise PartError(f"no label for {', '.join(lacking)}", given)
+        return given
 
     item = _object({"id": _TEXT, "label": {"type": "string", "enum": list(labels)}, "reason": _TEXT})
     return Form(_object({"items": {"type": "array", "items": item}}), read)

@@ -25,8 +25,20 @@ TRIES = 2  # replies that cannot be read, a run
 MAX_REPLY = 200_000  # characters of a reply that are looked at
 
 
+class PartError(ValueError):
+    """A reply that answers only a part of what was asked; `part` is what it says."""
+
+    def __init__(self, message: str, part: Any) -> None:
+        super().__init__(message)
+        self.part = part
+
+
 class _NoVerdictError(Exception):
-    """The judge gave no verdict; the message says why."""
+    """The judge gave no whole verdict; the message says why, `part` what there is of one."""
+
+    def __init__(self, message: str, part: Any = None) -> None:
+        super().__init__(message)
+        self.part = part
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +53,10 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[T]):
-    """What a reply must be: the JSON schema, and `read`, which raises ValueError where it is no verdict."""
+    """What a reply must be: the JSON schema, and `read`.
+
+    `read` raises ValueError where the reply is no verdict, `PartError` where it is a part of one.
+    """
 
     schema: Mapping[str, Any]
     read: Callable[[Mapping[str, Any]], T]
@@ -79,6 +94,7 @@ class Asker:
         self.model = model
         self.parameters = dict(parameters)
         self._failed: dict[str, Failure] = {}
+        self._parts: dict[str, Any] = {}
         self._lock = threading.Lock()
         self.calls = 0
 
@@ -96,6 +112,8 @@ class Asker:
     def ask(self, ask: Ask[T]) -> T | None:
         """The verdict, from the cache or the model; None where there is none.
 
+        A part of a verdict counts in this run, is a failure in the list, and is not kept.
+
         Raises:
             InputError: a user's mistake, such as a wrong key or model name.
         """
@@ -109,19 +127,22 @@ class Asker:
                 kept = None  # written by rules that were others
         with self._lock:
             if key in self._failed:
-                return None
+                part: T | None = self._parts.get(key)
+                return part
         try:
             return self._try(ask, key)
         except _NoVerdictError as error:
+            part = error.part
             with self._lock:
                 self._failed[key] = Failure(ask.question_id, ask.kind, ask.page, str(error))
-            return None
+                self._parts[key] = part
+            return part
 
     def _try(self, ask: Ask[T], key: str) -> T:
         tries_file = entry("verdict_tries", key)
         before = read_json(tries_file)
         tries = before if isinstance(before, int) else 0
-        reason = ""
+        reason, part = "", None
         for _ in range(TRIES):
             tries += 1
             try:
@@ -135,12 +156,13 @@ class Asker:
                 verdict = read_object(reply)
                 found = ask.form.read(verdict)
             except ValueError as error:
+                part = error.part if isinstance(error, PartError) else part
                 reason = f"unreadable reply ({error}): {one_line(reply)[:120]!r}"
                 continue
             write_json(entry("verdict", key), {"verdict": verdict, "model": self.model.name})
             return found
         write_json(tries_file, tries)
-        raise _NoVerdictError(reason)
+        raise _NoVerdictError(reason, part)
 
     def _complete(self, ask: Ask[T], tries: int) -> str:
         text = ask.prompt

@@ -215,6 +215,19 @@ def test_a_failed_judge_is_unscored_listed_and_asked_again_next_time(asked: Ques
     assert "(Try " in text_of(model.requests[0])  # other words, for models that keep their replies
 
 
+def test_a_part_of_a_verdict_counts_now_is_listed_and_asked_for_again(asked: Question) -> None:
+    def half(request: Request) -> str:
+        return '{"items": [{"id": "g1", "label": "covered"}, {"id": "g2", "label": ""}, {"id": "g7"}]}'
+
+    for _ in range(2):  # nothing of it is kept
+        model = ScriptedModel(half)
+        with Judge("docscope", model) as judge:
+            judge.prepare([(asked, predicted(asked))])
+            assert judge.regions(asked, predicted(asked)) == {"e1": "covered", "e2": None, "e3": "covered"}
+            (failure,) = [f for f in judge.failures if f.kind == "region"]
+            assert failure.page == 2 and "no label for g2" in failure.reason
+
+
 def test_one_bad_reply_is_asked_again_at_once(asked: Question) -> None:
     replies = iter(["nonsense", '{"consistent": false, "reason": ""}'])
     model = ScriptedModel(lambda request: next(replies))
