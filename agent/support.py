@@ -99,14 +99,17 @@ def verify_fact(
         if not found:
             missing.append(plain_text[day.start : day.end])
         level = min(level, found)
+    known: dict[tuple[object, ...], int] = {}
     for number in printed_numbers(plain_text):
         if any(day.start < number.end and number.start < day.end for day in days):
             continue
-        found = _number_stands(number, plain_text, page, counted)
-        if not found:
-            missing.append(number.text)
+        key = number.text, number.negative, number.scale, plain_text[number.end : number.end + 14]
+        if key not in known:
+            known[key] = _number_stands(number, plain_text, page, counted)
+            if not known[key]:
+                missing.append(number.text)
         telling = telling or len(number.text.strip("0")) > 3
-        level = min(level, found)
+        level = min(level, known[key])
     for phrase in _PHRASE.findall(text):
         stands = page.find(phrase) if tokens(phrase) else Match((), exact=True)
         if stands is None:
