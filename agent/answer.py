@@ -183,7 +183,11 @@ def open_asker(
 
     start = time.perf_counter()
     named = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not all(os.fspath(path).strip() for path in named):
+        raise InputError("a document has no name; name a PDF or a folder of page images")
     with open_documents(named, password=password, ocr=config.ocr, quiet=quiet) as documents:
+        if models is None and (config.reader_model or config.encoder_model):
+            models = load_models(config)  # one that is not here is said before a long document is read
         for document in documents:
             _ = document.labels  # read first, so that workers that read it are there for the layout too
             document.prepare_layout()

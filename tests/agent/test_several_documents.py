@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from agent_fakes import FakeDocument, ScriptedReader, make_page, make_run, quoti
 
 from agent.answer import answer, main
 from agent.citations import cite, parse_model_raw, write_model_raw
+from agent.config import Config
 from agent.graph import ask
 from agent.naming import document_names, page_name, ref_spans
 from agent.show import show
@@ -242,6 +244,31 @@ def test_a_further_document_that_is_not_there_ends_with_one_line_before_the_firs
     with pytest.raises(InputError, match=r"gone\.pdf: no such file") as caught:
         main([str(pdfs[0]), "Who?", "--quiet", "--also", str(tmp_path / "gone.pdf")])
     assert "\n" not in str(caught.value) and not (tmp_path / "fresh" / "pages").exists()
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_document_without_a_name_is_refused(pdfs: list[Path], name: str) -> None:
+    for paths in ([str(pdfs[0]), name], [name, str(pdfs[0])]):
+        with pytest.raises(InputError, match="has no name"):
+            answer(paths[0], "Who?", also=paths[1:])
+
+
+def test_a_model_that_is_not_here_is_said_before_the_documents_are_read(
+    pdfs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGETRAIL_CACHE", str(tmp_path / "fresh"))
+    config = Config(reader="qwen", reader_model=str(tmp_path / "gone"))
+    with pytest.raises(InputError, match="no such folder"):
+        answer(pdfs[0], "Who?", config=config)
+    assert not (tmp_path / "fresh" / "pages").exists()
+
+
+def test_a_folder_of_documents_is_several(pdfs: list[Path], tmp_path: Path) -> None:
+    for number, pdf in enumerate(pdfs, start=1):
+        shutil.copy(pdf, tmp_path / f"report-{number}.pdf")
+    run = answer(tmp_path, "How many offices has Beta?")
+    assert list(run.documents) == ["report-1", "report-2"]
+    assert any(fact.regions[0].ref == PageRef("report-2", 2) for fact in run.facts)
 
 
 def test_a_document_named_twice_is_one_document(pdfs: list[Path]) -> None:
