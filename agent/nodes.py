@@ -100,7 +100,7 @@ def read(state: State, run: Run) -> State:
         read=tuple(refs),
         errors=tuple(errors),
         missing=missing,
-        notes=(*record.notes, *(note for reading in readings for note in reading.notes)),
+        notes=(*record.notes, *(note for r in readings for note in (*r.notes, *_strange(r, run)))),
         seconds=record.seconds + timer(),
         usage=sum((reading.usage for reading in readings), record.usage),
     )
@@ -161,6 +161,12 @@ def _still_missing(readings: Sequence[Reading], state: State) -> tuple[int, ...]
         return tuple(state.get("missing", range(len(state["strategy"].parts))))
     common = set(readings[0].missing).intersection(*(reading.missing for reading in readings[1:]))
     return tuple(sorted(common))
+
+
+def _strange(reading: Reading, run: Run) -> list[str]:
+    """What a reader wants to see and no document has."""
+    gone = [ref for ref in reading.wanted if not run.holds(ref)]
+    return [f"{page_name(ref, several=run.several)}, which is wanted next, does not exist" for ref in gone[:5]]
 
 
 def _wanted(readings: Sequence[Reading], run: Run, seen: set[PageRef]) -> tuple[PageRef, ...]:

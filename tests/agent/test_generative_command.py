@@ -1,4 +1,4 @@
-"""The command with a model behind an endpoint: what it writes, what a second run pays, how a wrong key ends."""
+"""The command with a model at an endpoint: what it writes, what a second run pays, how a wrong key ends."""
 
 import json
 from collections.abc import Iterator

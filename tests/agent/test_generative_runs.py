@@ -208,6 +208,7 @@ def test_pages_and_blocks_and_boxes_that_do_not_exist_are_recorded() -> None:
         "expected four numbers, got 2",
         "a fact without words on page 3",
         "page 0, which it wants to see, does not exist",
+        "page 70000, which is wanted next, does not exist",
     ):
         assert piece in said
     assert run.answer == "1,577" and run.reply.fact_ids == ("f1",)
