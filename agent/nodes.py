@@ -166,7 +166,9 @@ def _still_missing(readings: Sequence[Reading], state: State) -> tuple[int, ...]
 def _strange(reading: Reading, run: Run) -> list[str]:
     """What a reader wants to see and no document has."""
     gone = [ref for ref in reading.wanted if not run.holds(ref)]
-    return [f"{page_name(ref, several=run.several)}, which is wanted next, does not exist" for ref in gone[:5]]
+    return [
+        f"{page_name(ref, several=run.several)}, which is wanted next, does not exist" for ref in gone[:5]
+    ]
 
 
 def _wanted(readings: Sequence[Reading], run: Run, seen: set[PageRef]) -> tuple[PageRef, ...]:
