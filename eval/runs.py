@@ -246,6 +246,8 @@ def _begin(path: Path, identity: Identity) -> dict[str, Any]:
     other = sorted(file.name for file in path.iterdir() if file.name not in OURS and file.suffix != ".tmp")
     if other:
         raise InputError(f"{path}: holds {other[0]} and no run; name a new or empty folder")
+    if (path / ROWS).is_file() and (path / ROWS).stat().st_size:
+        raise InputError(f"{path}: holds rows without a {MANIFEST}; name a new or empty folder")
     import yaml
 
     write_atomic(path / CONFIG, yaml.safe_dump(dict(identity.config), sort_keys=False).encode())

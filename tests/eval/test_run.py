@@ -210,6 +210,13 @@ def test_a_folder_that_holds_something_else_is_left_alone(data: Path, notes: Pat
         go(data, tmp_path / "run")
 
 
+def test_rows_that_nobody_answers_for_are_left_alone(data: Path, notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/infer.jsonl").write_text('{"question_id": "q0", "status": "ok"}\n')
+    with pytest.raises(InputError, match="holds rows without a manifest.json"):
+        go(data, tmp_path / "run")
+
+
 def test_the_data_may_move_and_a_missing_document_may_come(data: Path, notes: Path, tmp_path: Path) -> None:
     go(data, tmp_path / "run", limit=1)
     (data / "pdfs/a.pdf").write_bytes(b"%PDF-1.4\n")
