@@ -99,10 +99,13 @@ def main() -> int:
     parser.add_argument("benchmark")
     parser.add_argument("data", type=Path)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--pdfs", type=Path)
     parser.add_argument("--limit", type=int)
     parser.add_argument("--kills", type=int, default=5)
     options = parser.parse_args()
     arguments = ["--benchmark", options.benchmark, "--data", str(options.data.absolute())]
+    if options.pdfs:
+        arguments += ["--pdfs", str(options.pdfs.absolute())]
     if options.limit:
         arguments += ["--limit", str(options.limit)]
     undisturbed, killed = options.out / "undisturbed", options.out / "killed"
