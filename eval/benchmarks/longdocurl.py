@@ -20,6 +20,7 @@ from pathlib import Path
 
 from eval.benchmarks.reading import Keys, Row, find_file, page_numbers, page_refs, read_lines, short
 from eval.benchmarks.types import Benchmark, GoldRegion, Question, Source
+from eval.metrics.longdocurl import gold_fits
 from indexes.files import document_id, find_files
 from indexes.types import BBox, PageRef
 
@@ -98,6 +99,8 @@ def _question(row: Row, key: str, keys: Keys, found: tuple[Path, str]) -> Questi
         problems.append("answerable, but without evidence pages")
     if form not in FORMATS:
         problems.append(f"answer_format: expected one of {', '.join(FORMATS)}, got {form!r}")
+    elif not gold_fits(row.get("answer"), form):
+        problems.append(f"answer: {short(answer)} cannot be read as {form}")
     regions = tuple(_regions(row, document, pages, problems))
     elements = tuple(s for s in sources if s in ELEMENTS) if isinstance(sources, list) else ()
     return Question(

@@ -22,8 +22,10 @@ from eval.benchmarks.reading import (
     page_numbers,
     page_refs,
     read_array,
+    short,
 )
 from eval.benchmarks.types import Benchmark, Question, Source
+from eval.metrics.mmlongbench import gold_fits
 
 Version = Literal["v1", "v2"]
 
@@ -80,6 +82,8 @@ def _question(
         problems.append("unanswerable, but with evidence pages")
     if form not in FORMATS:
         problems.append(f"answer_format: expected one of {', '.join(FORMATS)}, got {form!r}")
+    elif not gold_fits(answer, form):
+        problems.append(f"answer: {short(answer)} cannot be read as {form}")
     keys.take(repr(_key(row)), problems, "the same question stands in the file already")
     return Question(
         id=f"{document.name}::{number}",

@@ -20,6 +20,7 @@ from typing import Any
 
 from eval.benchmarks.reading import Keys, Row, document_path, page_numbers, page_refs, read_lines, short
 from eval.benchmarks.types import Benchmark, Question, Source
+from eval.metrics.xldocbench import gold_fits
 from indexes.errors import InputError
 from indexes.types import PageRef
 
@@ -74,14 +75,16 @@ def _question(source: Source, row: Row, key: str, keys: Keys, lengths: Mapping[s
     if unanswerable is not True and not pages:
         problems.append("answerable, but without evidence pages")
     value = answer.get("value")
+    text = "" if value is None else str(value)
+    kind = "unanswerable" if unanswerable is True else str(answer.get("verification_rule") or form)
+    if not gold_fits(text, kind):
+        problems.append(f"answer: {short(value)} cannot be read as {kind}")
     return Question(
         id=keys.take(key, problems),
         question=str(row.get("question", "")),
         documents=documents,
-        answer="" if value is None else str(value),
-        answer_format="unanswerable"
-        if unanswerable is True
-        else str(answer.get("verification_rule") or form),
+        answer=text,
+        answer_format=kind,
         gold_pages=pages,
         answerable=unanswerable is not True,
         slices=_slices(metadata, entries, pages, lengths),

@@ -131,6 +131,22 @@ def is_unscoreable(gold: object, pred: object, answer_format: str) -> bool:
     return False
 
 
+def gold_fits(gold: object, answer_format: str) -> bool:
+    """Whether a gold answer can be read in its format: a number as one, a list as one that is not empty."""
+    try:
+        if answer_format == "Integer":
+            int(clean(gold))
+        elif answer_format == "Float":
+            float(clean(gold))
+        elif answer_format == "List":
+            if isinstance(gold, str) and gold.startswith("["):
+                literal(gold)
+            _as_list(gold)
+    except ValueError:
+        return False
+    return True
+
+
 def aggregate(scores: Sequence[float]) -> dict[str, float]:
     """`mean` over the rows there are and `rectified` over all 2,325 questions of the benchmark."""
     return {"mean": sum(scores) / len(scores) if scores else 0.0, "rectified": sum(scores) / TOTAL}

@@ -62,6 +62,9 @@ def within_percent(gold: float, pred: float) -> bool:
 def _score_int(gold: object, pred: object) -> float:
     try:
         wanted = int(gold)  # type: ignore[call-overload]
+    except (ValueError, TypeError) as error:
+        raise _UnscoreableError("the gold answer is no whole number") from error
+    try:
         return float(wanted == int(float(pred)))  # type: ignore[arg-type]
     except (ValueError, TypeError, OverflowError):
         return 0.0
@@ -144,6 +147,11 @@ def is_unscoreable(gold: object, pred: object, answer_format: str) -> bool:
     except _UnscoreableError:
         return True
     return False
+
+
+def gold_fits(gold: object, answer_format: str) -> bool:
+    """Whether a gold answer can be read in its format; one that cannot scores 0 whatever is answered."""
+    return not is_unscoreable(gold, gold, answer_format)
 
 
 def _f1(correct: float, answerable: int, answered: int) -> float:

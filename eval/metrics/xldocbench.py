@@ -91,6 +91,14 @@ def first_option(text: str) -> str | None:
     return None
 
 
+def gold_fits(gold: str, answer_type: str) -> bool:
+    """Whether a gold answer holds what its type is compared by: a number, an option label, a text."""
+    rule = rule_of(answer_type)
+    if rule == "numeric":
+        return first_number(gold) is not None
+    return rule == "unanswerable" or bool(normalize(gold) if rule == "text" else first_option(gold))
+
+
 def _same_number(gold: str, pred: str) -> bool | None:
     """Whether the first numbers agree; None where the gold answer has none."""
     wanted, got = first_number(gold), first_number(pred)

@@ -67,6 +67,7 @@ def test_broken_rows_are_kept_and_say_what_is_wrong(mmlongbench: Path) -> None:
         MMLONGBENCH | {"question": "6", "evidence_pages": "[" + "1, " * 90_000 + "]"},
         MMLONGBENCH | {"question": "7", "evidence_pages": "[True, 3.0, '4', 99999999999]"},
         MMLONGBENCH | {"question": "8", "doc_id": None, "evidence_sources": None, "answer_format": 7},
+        MMLONGBENCH | {"question": "9", "answer": "21%"},
     ]
     write(mmlongbench / "samples.json", rows)
     questions = load("mmlongbench-v1", mmlongbench)
@@ -78,7 +79,7 @@ def test_broken_rows_are_kept_and_say_what_is_wrong(mmlongbench: Path) -> None:
     assert "gone.pdf: no such document" in problems[3]
     assert problems[4] == "gold page 16: a has 15 pages" and questions[4].pages_in() == (2, 16)
     assert "expected a list" in problems[5] and "expected a list" in problems[6]
-    assert problems[7].count("expected a page") == 4
+    assert problems[7].count("expected a page") == 4 and problems[9] == "answer: '21%' cannot be read as Int"
     assert "plain name of a document" in problems[8] and "answer_format" in problems[8]
 
 
@@ -250,6 +251,7 @@ def test_longdocurl_rows_that_are_broken_say_why(tmp_path: Path) -> None:
         LONGDOCURL | {"doc_no": "1234567", "question_id": "c"},
         LONGDOCURL | {"detailed_evidences": "<box>(2, 0, 1, 1)</box>", "question_id": "d"},
         LONGDOCURL | {"task_tag": "Locating", "question_type": "summary2tab", "answer": ["A", "B"]},
+        LONGDOCURL | {"question_id": "f", "answer": [], "answer_format": "List"},
     ]
     questions = load("longdocurl", longdocurl(tmp_path, *rows))
     problems = all_problems(questions)
@@ -257,7 +259,11 @@ def test_longdocurl_rows_that_are_broken_say_why(tmp_path: Path) -> None:
     assert "doc_no" in problems[1] and questions[1].documents[0].is_relative_to(tmp_path)
     assert "neither page images" in problems[2]
     assert "no normalized box" in problems[3]
-    assert questions[4].answer == "['A', 'B']"
+    assert (
+        questions[4].answer == "['A', 'B']"
+        and problems[4] == "answer: \"['A', 'B']\" cannot be read as Integer"
+    )
+    assert problems[5] == "answer: '[]' cannot be read as List"
     assert questions[4].slices["sub_task"] == ("Locating / Cross-Table",)
 
 

@@ -60,6 +60,11 @@ def test_a_prediction_is_never_run_as_code() -> None:
     assert is_unscoreable("['a']", "[__import__('os').getpid()]", "List")
 
 
+def test_a_gold_answer_that_is_not_of_its_format_is_unscoreable() -> None:
+    assert score_answer("21%", "21", "Int") == 0.0 and is_unscoreable("21%", "21", "Int")
+    assert is_unscoreable("about 3", "3", "Float") and not is_unscoreable("3", "about 3", "Float")
+
+
 def test_edit_distance_counts_insertions_deletions_and_substitutions() -> None:
     assert levenshtein("kitten", "sitting") == 3
     assert levenshtein("", "abc") == 3
