@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent.config import Config, load_config, names
+from agent.readers import MODELS, READERS
 from indexes.errors import InputError
 
 
@@ -17,6 +18,13 @@ def test_the_default_config_comes_with_the_package() -> None:
     )
     with pytest.raises(ValueError):
         config.k = 9  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_config_that_comes_with_the_package_loads(name: str) -> None:
+    config = load_config(name)
+    assert config.name == name and config.reader in READERS
+    assert (config.reader_model is not None) == (config.reader in MODELS)
 
 
 def test_a_config_may_be_a_file_and_dials_replace_its_own(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from agent.readers.generative.family import box_frame
 from agent.readers.generative.marks import draw_blocks
 from agent.readers.generative.memory import facts_text, outline_text
 from agent.readers.generative.pages import markdown, page_text, picture_of
-from agent.readers.generative.safe import safe
+from agent.readers.generative.safe import as_printed, safe
 from agent.types import EvidenceRegion, Fact, Plan, ReadTask
 from indexes.types import BBox, LayoutBlock, OutlineEntry, Page, PageRef, TableCell
 
@@ -70,6 +70,22 @@ def test_cells_over_several_columns_and_pipes_keep_the_table_whole() -> None:
 )
 def test_data_can_neither_close_its_delimiters_nor_speak_a_template_s_language(text: str, said: str) -> None:
     assert safe(text) == said
+
+
+@pytest.mark.parametrize(
+    ("quote", "printed"),
+    [
+        ("| 1 | Net sales | 1,577 |", "Net sales 1,577"),
+        ("[3] (table) | 12 | Total |", "Total"),
+        ("[2] Revenue was 5", "Revenue was 5"),
+        ("Net sales | 1,577", "Net sales 1,577"),
+        ("12 | 15", "12 15"),
+        ("p ‹b", "p <b"),
+        ("[sic] 4", "[sic] 4"),
+    ],
+)
+def test_a_quote_is_freed_of_what_only_the_prompt_has(quote: str, printed: str) -> None:
+    assert as_printed(quote) == printed
 
 
 def test_a_hostile_page_stays_between_its_delimiters() -> None:

@@ -366,6 +366,22 @@ def test_the_check_corrects_an_answer_once_or_lets_none_through() -> None:
         assert "does not follow" not in notes(unchecked)
 
 
+def test_fact_ids_and_quotes_in_other_writing_are_understood() -> None:
+    row = fact(
+        3, "Net sales were 1,577 million in 2023.", quote="| 1 | Net sales | 1,577 | 1,212 |", blocks=[1]
+    )
+    model = FakeModel(
+        plan=planning(QUESTION),
+        read=reading(row),
+        decide=deciding("answer", p1=["[f1]"]),
+        answer=answering("1,577", "F1", parts=[{"part": 1, "facts": [], "supported": True}]),
+        verify=FOLLOWS,
+    )
+    run = run_with(model, View(images=False), SeenDocument(), (3, 1), rounds=2)
+    assert run.answer == "1,577" and len(run.rounds) == 1
+    assert run.facts[0].support == "exact" and run.facts[0].quote == "Net sales 1,577 1,212"
+
+
 def test_computed_answers_and_lists_keep_their_form() -> None:
     both = fact(
         3, "Net sales were 1,577 in 2023 and 1,212 in 2022.", quote="Net sales 1,577 1,212", blocks=[1]

@@ -13,7 +13,7 @@ from agent.readers.generative.replies import ask
 from agent.readers.generative.safe import safe
 from agent.readers.generative.schemas import answer_schema, verify_schema
 from agent.readers.generative.sizes import Sizes
-from agent.readers.generative.values import integer, objects, share, text_of, texts, truth
+from agent.readers.generative.values import fact_ids, integer, objects, share, text_of, texts, truth
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan, Usage
 
 MAX_ANSWER = 1000  # characters
@@ -71,8 +71,8 @@ def _answer(reply: Mapping[str, Any], plan: Plan, facts: Sequence[Fact]) -> Draf
     if plan.answer_type == "list" and items:
         text = as_list(items)
     reason = text_of(reply.get("reason"), 500)
-    cited = [i for i in texts(reply.get("facts"), 20, 64) if i in known]
-    supported, tested = _tested(reply, len(plan.parts), known)
+    cited = [i for i in fact_ids(reply.get("facts")) if i in known]
+    supported, tested = _tested(reply, len(plan.parts), known, cited)
     if not cited:
         cited = [i for ids in supported.values() for i in ids]
     still = [i for i in range(len(plan.parts)) if i not in supported] if tested else []
@@ -87,9 +87,12 @@ def _answer(reply: Mapping[str, Any], plan: Plan, facts: Sequence[Fact]) -> Draf
 
 
 def _tested(
-    reply: Mapping[str, Any], parts: int, known: Mapping[str, Fact]
+    reply: Mapping[str, Any], parts: int, known: Mapping[str, Fact], cited: Sequence[str]
 ) -> tuple[dict[int, list[str]], bool]:
-    """The parts that facts of the ledger support, by the model's own test, and whether it tested any."""
+    """The parts that facts of the ledger support, by the model's own test, and whether it tested any.
+
+    A part that it calls supported without naming facts rests on those that the answer cites.
+    """
     supported: dict[int, list[str]] = {}
     tested = False
     for item in objects(reply.get("parts"), 32):
@@ -97,7 +100,8 @@ def _tested(
         if number is None or not 1 <= number <= parts:
             continue
         tested = True
-        ids = [i for i in texts(item.get("facts"), 20, 64) if i in known]
+        ids = [i for i in fact_ids(item.get("facts")) if i in known]
+        ids = ids or (list(cited) if truth(item.get("supported"), False) else [])
         if ids and truth(item.get("supported"), True):
             supported[number - 1] = ids
     return supported, tested
@@ -143,6 +147,6 @@ def _checked(
 def _verdict(reply: Mapping[str, Any], known: Mapping[str, Fact]) -> _Verdict:
     if "follows" not in reply:
         raise ValueError("`follows` is missing")
-    ids = tuple(i for i in texts(reply.get("facts"), 20, 64) if i in known)
+    ids = tuple(i for i in fact_ids(reply.get("facts")) if i in known)
     problem, corrected = text_of(reply.get("problem"), 300), text_of(reply.get("answer"), MAX_ANSWER)
     return _Verdict(truth(reply["follows"], True), problem, corrected, ids)

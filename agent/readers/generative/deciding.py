@@ -11,7 +11,7 @@ from agent.readers.generative.replies import ask
 from agent.readers.generative.safe import safe
 from agent.readers.generative.schemas import decide_schema
 from agent.readers.generative.sizes import Sizes
-from agent.readers.generative.values import integer, objects, text_of, texts, truth
+from agent.readers.generative.values import fact_ids, integer, objects, text_of, texts, truth
 from agent.types import DecideTask, Decision, Fact
 
 ENOUGH = 0.5  # score from which a fact counts as evidence for its part where the model names none
@@ -65,7 +65,7 @@ def _said(reply: Mapping[str, Any], task: DecideTask, shown: Sequence[Fact]) -> 
         if number is None or not 1 <= number <= len(task.plan.parts):
             continue
         tested = True
-        if truth(item.get("enough"), True) and sound.intersection(texts(item.get("facts"), 20, 64)):
+        if truth(item.get("enough"), True) and sound.intersection(fact_ids(item.get("facts"))):
             supported.add(number - 1)
     queries = texts(reply.get("queries"), 300, MAX_QUERIES)
     reason = text_of(reply.get("reason"), 300)

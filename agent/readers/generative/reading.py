@@ -18,6 +18,7 @@ from agent.readers.generative.pages import (
 )
 from agent.readers.generative.prompts import read_prompt
 from agent.readers.generative.replies import Heard, ask, ask_all
+from agent.readers.generative.safe import as_printed
 from agent.readers.generative.schemas import read_schema
 from agent.readers.generative.sizes import Sizes
 from agent.readers.generative.values import integer, integers, numbers, objects, share, text_of
@@ -157,7 +158,7 @@ class PageReader:
             self._wish(wish, shown, got)
 
     def _draft(self, item: Mapping[str, Any], place: Shown, parts: int, got: _Gathered) -> FactDraft | None:
-        text, quote = text_of(item.get("text"), 1000), text_of(item.get("quote"), 1000)
+        text, quote = text_of(item.get("text"), 1000), as_printed(text_of(item.get("quote"), 1000))
         page = place.page
         if not text and not quote:
             got.notes.append(f"read: a fact without words on page {page.ref.page} is left out")

@@ -10,6 +10,8 @@ from indexes.plain import plain
 
 LOOKALIKE = "‹"
 _TAG = re.compile(r"<(?=\s*[/|!?A-Za-z_<\uff5c\u2581])")
+_BLOCK = re.compile(r"^\s*\[\d+\]\s*(?:\([a-z]+\)\s*)?")
+_ROW = re.compile(r"^\s*\|\s*\d+\s*(?=\|)")
 _INST = re.compile(r"\[(?=\s*/?\s*INST\s*\])", re.IGNORECASE)
 
 
@@ -27,3 +29,11 @@ def between(name: str, lines: str, **attributes: str | int) -> str:
     """Lines, each made by `safe`, between delimiters."""
     said = "".join(f' {key}="{value}"' for key, value in attributes.items())
     return f"<{name}{said}>\n{lines}\n</{name}>"
+
+
+def as_printed(quote: str) -> str:
+    """A quote without what only the prompt has: block and row numbers, the bars of tables, look-alikes."""
+    text = _BLOCK.sub("", quote)
+    if text.lstrip().startswith("|"):
+        text = _ROW.sub("", text)
+    return " ".join(text.replace("|", " ").replace(LOOKALIKE, "<").split())

@@ -8,6 +8,7 @@ from typing import Any
 from indexes.plain import plain
 
 _DIGITS = re.compile(r"-?\d{1,9}")
+_NUMBER = re.compile(r"\d{1,9}")
 
 
 def text_of(value: Any, limit: int) -> str:
@@ -60,6 +61,12 @@ def texts(value: Any, limit: int, most: int) -> tuple[str, ...]:
     items = value if isinstance(value, list) else [value]
     said = (text_of(item, limit) for item in items[: 4 * most])
     return tuple(dict.fromkeys(text for text in said if text))[:most]
+
+
+def fact_ids(value: Any) -> tuple[str, ...]:
+    """Ids of facts, however they are written: `f3`, `[f3]`, `F3`, `3`."""
+    found = (_NUMBER.search(text) for text in texts(value, 40, 64))
+    return tuple(dict.fromkeys(f"f{int(match[0])}" for match in found if match))
 
 
 def objects(value: Any, most: int) -> Sequence[Mapping[str, Any]]:
