@@ -65,9 +65,9 @@ def made_row(question_id: str, doc_id: str, question: str, number: int) -> dict[
         for r in range(RETRIEVED)
     ]  # fmt: skip
     rounds = [
-        {"round": r + 1, "queries": [question], "retrieved": retrieved,
-         "read": [{"doc": doc_id, "page": page + r}], "facts": ["f1"], "dropped": [], "missing": [], "decision": None, "errors": [], "notes": [],
-         "seconds": 0.1, "usage": usage}
+        {"round": r + 1, "queries": [question], "retrieved": retrieved, "facts": ["f1"], "dropped": [],
+         "read": [{"doc": doc_id, "page": page + r}], "missing": [], "decision": None, "errors": [],
+         "notes": [], "seconds": 0.1, "usage": usage}
         for r in range(ROUNDS)
     ]  # fmt: skip
     facts = [
