@@ -93,10 +93,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         tables += tables_of(group, read_published(benchmark) if options.published else ())
         if options.slices:
             tables += [table for one in group for table in slice_tables(one.run)]
+    sys.stdout.write(render(tables, options.format))
+    sys.stdout.flush()
     for one, source in zip(measured, sources, strict=True):
         if source.path.is_dir():
             write_summary(one, source.path)
-    sys.stdout.write(render(tables, options.format))
     return 0
 
 
