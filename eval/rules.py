@@ -104,5 +104,5 @@ class Rules:
             page = places.get(fact.region)
             if page in cited:
                 sentences = [sentence for sentence, ref in prediction.sentences if ref == page]
-                found[fact.id] = word_support(fact.text, prediction.text, sentences)
+                found[fact.id] = word_support(fact.text, prediction.said, sentences)
         return found

@@ -43,6 +43,11 @@ class Prediction:
     several: tuple[str, ...] = ()
     row: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
+    @property
+    def said(self) -> str:
+        """What the answer says with a citation: all of its text where the format has no sentences."""
+        return " ".join(dict.fromkeys(sentence for sentence, _ in self.sentences)) or self.text
+
     def boxes_on(self, page: PageRef) -> tuple[BBox, ...]:
         """The cited boxes on a page."""
         return tuple(box for ref, box in self.boxes or () if ref == page)

@@ -1,7 +1,8 @@
 """Whether gold facts are borne out by what was answered: word support without a judge, and the rates.
 
 Word support is a stand-in for a text judge, and is called so: a fact is consistent where the prose says it in
-the fact's own numbers and words, or where a sentence that cites the fact's page says something out of it.
+the fact's own numbers and words, or where a sentence that cites the fact's page says something out of it. Of
+a fact that is a table's row (a label and several values) the label and one value are enough.
 """
 
 import re
@@ -19,6 +20,10 @@ _STOP = frozenset(
     "than that the their there these this those to was were which while with under over between during "
     "respectively".split()
 )
+
+
+MAX_ROW = 400  # characters; a longer fact is no table's row
+_ROW = re.compile(r"([^\d]{3,200}?)((?:[\s$€£(|-]++\d[\d,.]*+[%)]*+){2,40}+)[\s)]*+")
 
 
 class FactRates(TypedDict):
@@ -49,14 +54,15 @@ def word_support(fact: str, prose: str, cited: Sequence[str]) -> bool:
 
     Args:
         fact: the gold fact.
-        prose: the whole answer text.
+        prose: the answer's text, without what it says is missing.
         cited: the sentences of it that cite the fact's page.
     """
     numbers, words = content(fact)
     said_numbers, said_words = content(prose)
     if (numbers or words) and numbers <= said_numbers and len(words & said_words) >= WORDS * len(words):
         return True
-    return any(_out_of(sentence, numbers, words) for sentence in cited)
+    row = _ROW.fullmatch(fact.strip()) if len(fact) <= MAX_ROW else None
+    return any(_out_of(s, numbers, words) or (row and _of_row(s, row[1], row[2])) for s in cited)
 
 
 def _out_of(sentence: str, numbers: Collection[str], words: frozenset[str]) -> bool:
@@ -66,6 +72,12 @@ def _out_of(sentence: str, numbers: Collection[str], words: frozenset[str]) -> b
         return False
     shared = len(own_words & words)
     return shared >= SENTENCE * len(own_words) and (bool(own_numbers) or shared >= FEW)
+
+
+def _of_row(sentence: str, label: str, values: str) -> bool:
+    """Whether a sentence gives a value of a table's row under the row's label."""
+    (said, said_words), (_, words), (numbers, _) = map(content, (sentence, label, values))
+    return bool(words) and len(words & said_words) >= SENTENCE * len(words) and bool(numbers & said)
 
 
 def fact_rates(verdicts: Sequence[bool | None], missed: int = 0) -> FactRates:

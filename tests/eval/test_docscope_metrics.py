@@ -130,6 +130,19 @@ def test_words_support_a_fact(prose: str, cited: list[str], expected: bool) -> N
 
 
 @pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("Merchandise inventories, February 2 2019: $5,409 million", True),
+        ("Merchandise inventories, February 2 2019: $5,410 million", False),
+        ("Accounts payable, February 2 2019: $5,409 million", False),
+    ],
+)
+def test_a_value_under_its_label_is_enough_of_a_tables_row(sentence: str, expected: bool) -> None:
+    assert word_support("Merchandise inventories 5,409 5,209", "", [sentence]) is expected
+    assert word_support("Merchandise inventories $ 5,409 (5,209) 3.5%", "", [sentence]) is expected
+
+
+@pytest.mark.parametrize(
     ("gold", "pred", "expected"),
     [
         ("$1577.00", "1,577", True),
