@@ -1,7 +1,7 @@
 """The graph: plan -> retrieve -> read -> record -> decide -> (retrieve | answer) -> verify.
 
-LangGraph runs the nodes of `agent.nodes`; budgets of rounds, pages and seconds end a run in `decide`, with
-the best it has. The recursion limit is set beyond what the rounds can reach.
+LangGraph runs the nodes of `agent.nodes` and `agent.endings`; budgets of rounds, pages and seconds end a run
+in `decide`, with the best it has. The recursion limit is set beyond what the rounds can reach.
 """
 
 import os
@@ -12,7 +12,7 @@ from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
-from agent import nodes
+from agent import endings, nodes
 from agent.state import Run, State, spent
 from agent.steps import THREAD, earlier, kept_steps, steps_file
 from agent.tracing import untraced
@@ -45,8 +45,8 @@ def build(run: Run, checkpointer: Any = None) -> Any:
         nodes.read,
         nodes.record,
         nodes.decide,
-        nodes.answer,
-        nodes.verify,
+        endings.answer,
+        endings.verify,
     ):
         graph.add_node(node.__name__, partial(node, run=run))
     graph.add_edge(START, "plan")

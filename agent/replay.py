@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from agent import nodes
+from agent import endings, nodes
 from agent.config import Config
 from agent.state import Run, State
 from agent.trajectory import RoundRecord, Trajectory
@@ -127,7 +127,7 @@ def _ending(run: Run) -> Any:
     from langgraph.graph import END, START, StateGraph
 
     graph = StateGraph(State)
-    for node in (nodes.decide, nodes.answer, nodes.verify):
+    for node in (nodes.decide, endings.answer, endings.verify):
         graph.add_node(node.__name__, partial(node, run=run))
     for first, then in ((START, "decide"), ("decide", "answer"), ("answer", "verify"), ("verify", END)):
         graph.add_edge(first, then)

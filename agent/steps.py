@@ -28,7 +28,15 @@ if TYPE_CHECKING:
 
 THREAD = {"configurable": {"thread_id": "run"}}
 SUFFIXES = ("", "-wal", "-shm", "-journal")
-CODE = ("agent.types", "agent.records", "agent.state", "agent.nodes", "indexes.types", "retrieval.types")
+CODE = (
+    "agent.types",
+    "agent.records",
+    "agent.state",
+    "agent.nodes",
+    "agent.endings",
+    "indexes.types",
+    "retrieval.types",
+)
 
 _log = logging.getLogger(__name__)
 
