@@ -88,6 +88,7 @@ def _measure(folder: Path, count: int, options: argparse.Namespace) -> None:
     _line(f"| float32 in FAISS flat, in memory | {seconds:.2f} | {vectors * DIM * 4 / count / 1000:.1f} |\n")
     data = Data(pages, [query_of(int(number)) for number in chosen], index, flat)
     _compare(data, options.rounds)
+    _rounding(data)
     peak, before = memory_of_search([folder / "index"])
     _line(
         f"\nA process that searches once: peak {peak / 1e6:.0f} MB, {before / 1e6:.0f} MB of it before it "
@@ -116,6 +117,19 @@ def _compare(data: Data, rounds: int) -> None:
         seconds = min(taken)
         first = first or seconds
         _line(f"| {name} | {seconds * 1000:.1f} | {seconds / first:.2f} | {np.mean(recalls):.3f} |")
+
+
+def _rounding(data: Data) -> None:
+    """How far 16 bits move similarities and scores, against float32."""
+    moved, sums = [], []
+    for query in data.queries:
+        exact = np.array([(page @ query.vectors.T).max(axis=0) for page in data.pages])
+        kept = data.index.best_matches(query)
+        moved.append(float(np.abs(kept - exact).max()))
+        sums.append(float(np.abs(kept.sum(axis=1) - exact.sum(axis=1)).max()))
+    _line(
+        f"\n16 bits move a similarity by at most {max(moved):.1e}, a page's score by at most {max(sums):.1e}"
+    )
 
 
 def _numpy(data: Data) -> Search:
