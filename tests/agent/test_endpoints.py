@@ -14,7 +14,7 @@ from scripted_server import Action, Drops, Fails, Hangs, Says, ScriptedServer, S
 
 from agent.config import Endpoint, View
 from agent.models import ModelError, Picture, Request
-from agent.readers.chat import ChatModel
+from agent.readers.chat import ChatModel, patience
 from agent.readers.chat.patience import retry_after, wait_before
 from indexes.errors import InputError
 
@@ -264,6 +264,30 @@ def test_a_missing_key_is_said_before_anything_is_asked(monkeypatch: pytest.Monk
         ChatModel("m", Endpoint(base_url="http://127.0.0.1:1/v1", key_env="MY_KEY"))
 
 
+def test_nothing_is_traced_to_anyone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving([Says({"a": 1})]) as server, serving([Says("")]) as tracer:
+        monkeypatch.setenv("LANGSMITH_TRACING", "true")
+        for name in ("LANGSMITH", "LANGCHAIN"):
+            monkeypatch.setenv(f"{name}_TRACING_V2", "true")
+            monkeypatch.setenv(f"{name}_ENDPOINT", tracer.base_url.removesuffix("/v1"))
+            monkeypatch.setenv(f"{name}_API_KEY", "lsv2_x")
+        model(server).complete(ASK)
+        time.sleep(1.0)
+        assert len(server.requests) == 1 and not tracer.requests
+
+
+def test_several_requests_are_asked_at_a_time_and_each_has_its_reply_or_its_error() -> None:
+    def play(body: dict[str, Any]) -> Action:
+        time.sleep(0.1)
+        return Fails(400, "no") if "bad" in said_to(body) else Says({"a": len(said_to(body))})
+
+    with serving(play) as server:
+        asked = [Request("read", "# Read", (text,), SCHEMA, 100) for text in ("x", "bad", "xxx", "y")]
+        replies = model(server, concurrency=3, structured="json").complete_all(asked)
+    assert [isinstance(reply, ModelError) for reply in replies] == [False, True, False, False]
+    assert server.at_once == 3
+
+
 def test_no_more_calls_run_at_once_than_the_config_lets() -> None:
     def slow(body: dict[str, Any]) -> Action:
         time.sleep(0.1)
@@ -279,12 +303,17 @@ def test_no_more_calls_run_at_once_than_the_config_lets() -> None:
     assert len(server.requests) == 6 and server.at_once == 2
 
 
-def test_calls_keep_to_the_rate() -> None:
-    with serving([Says({"a": 1})]) as server:
-        asked = model(server, requests_per_minute=600.0)
-        for _ in range(4):
-            asked.complete(ASK)
-    assert server.times[-1] - server.times[0] >= 0.28
+def test_calls_keep_to_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, passed = [100.0], []
+    monkeypatch.setattr(patience.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(patience.time, "sleep", lambda seconds: clock.append(clock.pop() + seconds))
+    gate = patience.Gate(2, 600.0)
+    for busy in (0.0, 0.0, 0.03, 0.5, 0.0):
+        with gate.passing():
+            passed.append(round(clock[0] - 100.0, 6))
+            clock[0] += busy
+    assert passed == [0.0, 0.1, 0.2, 0.3, 0.8]
+    assert patience.gate("a", 2, None) is patience.gate("a", 2, None) is not patience.gate("b", 2, None)
 
 
 def test_pictures_are_sent_as_they_are() -> None:
