@@ -124,6 +124,9 @@ def counts(run: ScoredRun) -> str:
     for what, many in (("rows of no question", run.strange), ("repeated rows", run.repeated)):
         if many:
             said.append(f"{len(many)} {what}")
+    unread = sum(one.unread for one in run.scored)
+    if unread:
+        said.append(f"{unread} trajectories that cannot be read")
     if run.broken:
         said.append(f"{run.broken} lines that are no rows")
     return ", ".join(said)

@@ -74,6 +74,7 @@ class Scored:
         missed_facts: gold facts on pages that were not cited.
         ranking: of the first round; None without a trajectory.
         answer: as it was scored.
+        unread: whether the row has a trajectory that cannot be read.
     """
 
     outcome: Outcome
@@ -89,6 +90,7 @@ class Scored:
     unscoreable: bool = False
     more: Mapping[str, float] = field(default_factory=dict)
     answer: str = ""
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +183,7 @@ def score(question: Question, prediction: Prediction, judging: Judging, run: Tol
         unscoreable=result.unscoreable,
         more=result.more,
         answer=prediction.answer if there else "",
+        unread=run is None and isinstance(prediction.row.get("trajectory"), dict),
     )
 
 

@@ -25,6 +25,7 @@ def summary(measured: Measured) -> dict[str, Any]:
             "abstained": sum(one.outcome.abstained for one in run.scored),
             "unscoreable": sum(one.unscoreable for one in run.scored),
             "unscored": len(run.unscored),
+            "unread_trajectories": sum(one.unread for one in run.scored),
             "strange_rows": len(run.strange),
             "repeated_rows": len(run.repeated),
             "broken_lines": run.broken,

@@ -154,6 +154,13 @@ def test_rows_without_trajectories_have_no_retrieval_figures(questions: list[Que
     assert not any("retrieval" in title or "cost" in title or "round" in title for title in titles)
 
 
+def test_a_trajectory_that_cannot_be_read_is_counted(questions: list[Question]) -> None:
+    rows = [perfect(q) | {"trajectory": {"format": 99}} for q in questions]
+    run = scored(questions, rows)
+    assert "10 trajectories that cannot be read" in tables_of([measure(run)])[0].notes[-1]
+    assert figure(run, "accuracy", "strict").value == 1.0
+
+
 def test_two_runs_are_compared_on_the_questions_of_both(questions: list[Question]) -> None:
     good = scored(questions, [perfect(q) for q in questions])
     bad = scored(questions, [perfect(q) if i % 2 else error_row(q) for i, q in enumerate(questions)])
