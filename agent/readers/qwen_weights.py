@@ -1,7 +1,6 @@
 """Loads local Qwen vision-language models: which there are, and that their weights are those on disk."""
 
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -119,7 +118,7 @@ def _check_head(model: Any, checkpoint: Checkpoint) -> None:
         with safe_open(file, "pt") as tensors:
             if names[0] in tensors.keys():  # noqa: SIM118
                 loaded = tensors.get_tensor(names[0]).to(head.dtype)
-                if not torch.equal(loaded, head.cpu()) or not math.isfinite(float(loaded.float().sum())):
+                if not torch.equal(loaded, head.cpu()) or not bool(torch.isfinite(loaded).all()):
                     raise InputError(
                         f"model {checkpoint.name!r}: {names[0]} was not loaded as it is on disk, or holds "
                         "values that are not numbers"
