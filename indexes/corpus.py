@@ -30,6 +30,7 @@ DOCUMENTS = "documents"
 IVF = "ivf"
 LARGE = 5000  # pages; of more, words don't fit into memory, and likely pages are looked for first
 FLUSH_SECONDS = 5.0  # a manifest of many documents is not written for each of them
+_OF_A_MACHINE = ("device", "batch_size")  # settings that say nothing of the vectors
 _FOLDERS = ("model", "base")  # settings of an encoder that may name a folder
 
 
@@ -188,6 +189,8 @@ def options_record(folder: Path, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options to load an encoder by, as a manifest in `folder` keeps them: model folders relative to it."""
     kept: dict[str, Any] = {}
     for name, value in options.items():
+        if name in _OF_A_MACHINE:
+            continue
         if name in _FOLDERS and Path(str(value)).expanduser().is_dir():
             path = Path(str(value)).expanduser().absolute()
             kept[name] = {"folder": Path(os.path.relpath(path, folder.absolute())).as_posix()}

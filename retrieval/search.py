@@ -116,7 +116,7 @@ def _opened(options: argparse.Namespace) -> "Iterator[OpenCorpus]":
             password=options.password,
             quiet=options.quiet,
         ) as corpus:
-            if corpus.why and not options.quiet:
+            if corpus.why and not (options.quiet or options.vectors_only):
                 sys.stderr.write(f"note: pages are ranked by their vectors alone: {one_line(corpus.why)}\n")
             yield corpus
         return
