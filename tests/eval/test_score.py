@@ -343,3 +343,28 @@ def test_scorers_load_no_model_library() -> None:
         "sys.exit(' '.join(found) or 0)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).stderr == b""
+
+
+def test_mmlongbench_figures_are_those_of_the_public_aggregate(tmp_path: Path) -> None:
+    from eval.metrics.mmlongbench import aggregate, score_answer
+
+    golds = [("4", "Int"), ("12.5%", "Float"), ("red fox", "Str"), ("Not answerable", "None"), ("5", "Int")]
+    preds = ["4", "13%", "red box", "Unanswerable", "Unanswerable"]
+    rows = [
+        {"doc_id": f"d{i % 2}.pdf", "question": f"Q{i}?", "answer": a, "answer_format": f}
+        | {"doc_type": "x", "evidence_pages": "[1]", "evidence_sources": "[]"}
+        for i, (a, f) in enumerate(golds)
+    ]
+    (tmp_path / "samples.json").write_text(json.dumps(rows))
+    questions = load("mmlongbench-v1", tmp_path)
+    said = [answered(q, pred) for q, pred in zip(questions, preds, strict=True)]
+    found, _, _ = score_rows(questions, said, Rules("mmlongbench-v1"))
+    run = ScoredRun("run", "mmlongbench-v1", tuple(found), Rules("mmlongbench-v1").names)
+    short = ["4", "13%", "red box", "Not answerable", "Not answerable"]
+    samples = [
+        {"answer": a, "pred": p, "score": score_answer(a, p, f)}
+        for (a, f), p in zip(golds, short, strict=True)
+    ]
+    expected = aggregate(samples)
+    assert figure(run, "accuracy", "official").value == pytest.approx(expected["accuracy"])
+    assert figure(run, "answer_f1", "official").value == pytest.approx(expected["f1"])
