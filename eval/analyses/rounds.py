@@ -1,4 +1,4 @@
-"""What each round buys: the gold pages found so far, who still runs, the cost, and the last useful round.
+"""What each round buys: the gold pages found so far, who still runs, and the last useful round.
 
 Everything is read off one long run by prefix: the pages of rounds 1 to r are those that a run stopped after r
 would have had. (XL-DocBench's figures 5 and 6 draw the same.)
@@ -72,35 +72,6 @@ def with_gold(journeys: Sequence[Journey]) -> list[Journey]:
 def still_running(journeys: Sequence[Journey], number: int) -> list[Journey]:
     """Those that took round `number`."""
     return [journey for journey in journeys if len(journey.rounds) >= number]
-
-
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """The mean cost of a round over the questions that took it."""
-
-    round: int
-    questions: int
-    seconds: float
-    tokens: float
-    pages: float
-
-
-def costs(journeys: Sequence[Journey]) -> list[Cost]:
-    """What each round costs, up to the longest journey."""
-    made = []
-    for number in range(1, max((len(j.rounds) for j in journeys), default=0) + 1):
-        taken = [j.rounds[number - 1] for j in still_running(journeys, number)]
-        n = len(taken)
-        made.append(
-            Cost(
-                number,
-                n,
-                sum(t.seconds for t in taken) / n,
-                sum(t.tokens for t in taken) / n,
-                sum(len(t.read) for t in taken) / n,
-            )
-        )
-    return made
 
 
 def last_gain(journey: Journey, kind: Kind = "read") -> int:

@@ -1,6 +1,6 @@
 """What each round buys, as a section: evidence by prefix, answers by budget, cost, the last useful round."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from eval.analyses.rounds import (
     KINDS,
@@ -8,7 +8,7 @@ from eval.analyses.rounds import (
     Journey,
     Kind,
     Measure,
-    costs,
+    RoundTaken,
     found,
     last_gainful,
     last_useful,
@@ -19,7 +19,7 @@ from eval.comparing import measure
 from eval.report.figures import Figure, Line, bar_plot, line_plot
 from eval.report.sections import Section, accuracy, mean, percent
 from eval.scoring import ScoredRun
-from eval.tables import Cell, Column, Row, Table
+from eval.tables import Cell, Column, Row, Table, Unit
 
 
 def round_section(run: ScoredRun, budgets: Mapping[int, ScoredRun] | None = None) -> Section | None:
@@ -42,8 +42,8 @@ def round_section(run: ScoredRun, budgets: Mapping[int, ScoredRun] | None = None
     if budgets:
         tables.append(_answer_table(budgets))
         figures.append(_answer_plot(budgets))
-    tables += [_cost_table(journeys), _useful_table(run, journeys)]
-    figures += _cost_plots(journeys)
+    tables += [_cost_table(journeys, longest), _useful_table(run, journeys)]
+    figures += _cost_plots(journeys, longest)
     text = (
         "Evidence is read off one run by prefix: a question that stopped early carries its last value. "
         "Answers at a budget are given from the state after that round."
@@ -117,55 +117,46 @@ def _answer_plot(budgets: Mapping[int, ScoredRun]) -> Figure:
     return line_plot("rounds-answers", alt, rounds, lines, labels=("budget of rounds", "accuracy, %"))
 
 
-def _cost_table(journeys: Sequence[Journey]) -> Table:
-    rows = tuple(
-        Row(
-            f"round {cost.round}",
-            "",
-            {
-                "questions": Cell(cost.questions),
-                "seconds": Cell(cost.seconds),
-                "tokens": Cell(cost.tokens),
-                "pages": Cell(cost.pages),
-            },
-        )
-        for cost in costs(journeys)
-    )
-    columns = (
-        Column("questions", "Questions", "count"),
-        Column("seconds", "Seconds", "seconds"),
-        Column("tokens", "Tokens", "number"),
-        Column("pages", "Pages read", "number"),
-    )
+COSTS: tuple[tuple[str, str, Unit, Callable[[RoundTaken], float]], ...] = (
+    ("seconds", "Seconds", "seconds", lambda taken: taken.seconds),
+    ("tokens", "Tokens", "number", lambda taken: taken.tokens),
+    ("pages", "Pages read", "number", lambda taken: len(taken.read)),
+)
+"""What a round costs: key, title, unit, value."""
+
+
+def _cost(journeys: Sequence[Journey], number: int, value: Callable[[RoundTaken], float]) -> Cell:
+    """The mean cost of a round over the questions that took it."""
+    taken = still_running(journeys, number)
+    return mean([(journey.document, float(value(journey.rounds[number - 1]))) for journey in taken])
+
+
+def _cost_table(journeys: Sequence[Journey], longest: int) -> Table:
+    rows = []
+    for number in range(1, longest + 1):
+        cells = {key: _cost(journeys, number, value) for key, _, _, value in COSTS}
+        cells["questions"] = Cell(len(still_running(journeys, number)))
+        rows.append(Row(f"round {number}", "", cells))
+    columns = [Column("questions", "Questions", "count")]
+    columns += [Column(key, title, unit) for key, title, unit, _ in COSTS]
     said = "Means over the questions that took the round; plan, answer and verification are not in it."
-    return Table("Cost of a round", columns, rows, (said,))
+    return Table("Cost of a round", tuple(columns), tuple(rows), (said,))
 
 
-def _cost_plots(journeys: Sequence[Journey]) -> list[Figure]:
-    found = costs(journeys)
-    rounds = [cost.round for cost in found]
+def _cost_plots(journeys: Sequence[Journey], longest: int) -> list[Figure]:
+    rounds = list(range(1, longest + 1))
     made = []
-    for name, values in (
-        ("seconds", [cost.seconds for cost in found]),
-        ("tokens", [cost.tokens for cost in found]),
-        ("pages read", [cost.pages for cost in found]),
-    ):
-        if any(values):
-            lines = [Line(name, [Cell(value) for value in values])]
-            made.append(
-                line_plot(
-                    f"rounds-cost-{name.split()[0]}",
-                    f"Mean {name} of each round, over the questions that took it",
-                    rounds,
-                    lines,
-                    labels=("round", name),
-                )
-            )
-    if len(found) > 1:
-        cells = [Cell(cost.questions) for cost in found]
-        alt = "Questions that took each round"
+    for key, title, _, value in COSTS:
+        cells = [_cost(journeys, number, value) for number in rounds]
+        if any(cell.value for cell in cells):
+            alt = f"{title} of each round: mean over the questions that took it"
+            lines = [Line(title, cells)]
+            made.append(line_plot(f"rounds-cost-{key}", alt, rounds, lines, labels=("round", title.lower())))
+    if longest > 1:
+        taken = [Cell(len(still_running(journeys, number))) for number in rounds]
         names = [str(number) for number in rounds]
-        made.append(bar_plot("rounds-running", alt, names, cells, ylabel="questions", xlabel="round"))
+        alt = "Questions that took each round"
+        made.append(bar_plot("rounds-running", alt, names, taken, ylabel="questions", xlabel="round"))
     return made
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from eval.analyses.abstention import answered_scores, best_area, curve, risk_coverage_area, unplaced
 from eval.analyses.chain import COMBINATIONS, chains
 from eval.analyses.layout import FACTORS, by_layout
-from eval.analyses.stages import STAGES, stages
+from eval.analyses.stages import STAGES, stage, stages
 from eval.analyses.types import Outcome
 from eval.comparing import slice_tables
 from eval.intervals import grouped, interval, ratio
@@ -59,6 +59,8 @@ def stage_section(outcomes: Sequence[Outcome]) -> Section | None:
     if not found.wrong:
         return None
     used = [name for name in STAGES if found.counts[name] or lenient.counts[name]]
+    placed = [(o.document, at) for o in outcomes if (at := stage(o)) is not None]
+    shares = [mean([(document, float(at == name)) for document, at in placed]) for name in used]
     rows = tuple(
         Row(
             name,
@@ -66,11 +68,11 @@ def stage_section(outcomes: Sequence[Outcome]) -> Section | None:
             {
                 "what": Cell(text=STAGES[name]),
                 "count": Cell(found.counts[name]),
-                "share": Cell(found.counts[name] / found.wrong, found.wrong),
+                "share": share,
                 "lenient": Cell(lenient.counts[name]),
             },
         )
-        for name in used
+        for name, share in zip(used, shares, strict=True)
     )
     columns = (
         Column("what", "What went wrong first", "text"),
@@ -79,13 +81,10 @@ def stage_section(outcomes: Sequence[Outcome]) -> Section | None:
         Column("lenient", "Questions, imprecise regions allowed", "count"),
     )
     notes = (f"{found.unscored} unscored answers are in no stage.",) if found.unscored else ()
-    shares = [Cell(100 * found.counts[name] / found.wrong) for name in used]
-    figure = bar_plot(
-        "stages", "Wrong answers by the stage of their first failure", used, shares, ylabel="wrong answers, %"
-    )
-    table = Table("Wrong answers by the stage of their first failure", columns, rows, notes)
+    alt = "Wrong answers by the stage of their first failure"
+    figure = bar_plot("stages", alt, used, [percent(share) for share in shares], ylabel="wrong answers, %")
     text = "Each wrong answer counts at the first stage that failed."
-    return Section("Stage of first failure", text, (table,), (figure,))
+    return Section("Stage of first failure", text, (Table(alt, columns, rows, notes),), (figure,))
 
 
 def chain_section(outcomes: Sequence[Outcome]) -> Section | None:

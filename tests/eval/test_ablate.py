@@ -191,6 +191,9 @@ def test_the_page_of_a_sweep_shows_what_each_round_buys(swept):
     answers = next(table for table in rounds.tables if table.title.startswith("Answers at each budget"))
     assert [row.name for row in answers.rows] == ["1 round", "2 rounds", "3 rounds"]
     assert answers.rows[0].cells["all"].value <= answers.rows[2].cells["all"].value
+    cost = next(table for table in rounds.tables if table.title == "Cost of a round")
+    assert [row.cells["questions"].value for row in cost.rows] == [10, 6, 3]
+    assert [row.cells["seconds"].value for row in cost.rows] == pytest.approx([0.5, 1.0, 1.5])
     useful = next(table for table in rounds.tables if table.title == "The last useful round")
     shares = [row.cells["evidence"].value for row in useful.rows]
     assert sum(shares) == pytest.approx(1)

@@ -9,7 +9,6 @@ from eval.analyses.rounds import (
     MEASURES,
     Journey,
     RoundTaken,
-    costs,
     found,
     last_gain,
     last_gainful,
@@ -59,13 +58,6 @@ def test_a_question_without_gold_pages_is_refused_not_counted_as_nothing():
 def test_only_those_that_took_a_round_still_run_in_it():
     assert still_running([LONG, SHORT], 1) == [LONG, SHORT]
     assert still_running([LONG, SHORT], 2) == [LONG]
-
-
-def test_a_rounds_cost_is_the_mean_over_those_that_took_it():
-    first, second, third = costs([LONG, SHORT, NO_GOLD])
-    assert (first.questions, first.seconds, first.tokens, first.pages) == (3, 2.0, 5.0, 1.0)
-    assert (second.questions, second.seconds) == (1, 3.0)
-    assert third.round == 3
 
 
 def test_the_last_useful_round_is_the_last_that_read_a_new_gold_page_or_recorded_a_cited_fact():
