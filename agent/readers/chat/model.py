@@ -211,7 +211,7 @@ class ChatModel:
     def _said(self, error: Exception) -> str:
         text = f"{type(error).__name__}: {error}"
         key = find_key(self.endpoint)
-        return plain(text.replace(key, "***") if key else text, 200)
+        return plain(text.replace(key, "***") if key else text, 200).rstrip(".")
 
 
 class _RefusedError(Exception):
