@@ -128,11 +128,11 @@ def _curve(default: IvfSettings) -> list[IvfSettings]:
     nlist, nprobe = default.nlist or 1, default.nprobe or 1
     neighbours, candidates = default.neighbours or 1, default.candidates or 1
     tried = [default]
-    for factor in (1 / 16, 1 / 4, 1 / 2, 2):
+    for factor in (1 / 4, 1 / 2, 2, 4):
         tried.append(replace(default, nprobe=max(1, min(nlist, int(nprobe * factor)))))
-    for factor in (1 / 20, 1 / 5, 1 / 2, 2, 4):
+    for factor in (1 / 20, 1 / 4, 1 / 2, 2):
         tried.append(replace(default, neighbours=max(1, int(neighbours * factor))))
-    for factor in (1 / 8, 1 / 4, 1 / 2, 2):
+    for factor in (1 / 4, 1 / 2, 3 / 2, 2):
         tried.append(replace(default, candidates=max(1, int(candidates * factor))))
     return tried
 

@@ -71,9 +71,9 @@ class IvfSettings:
         nlist = max(1, min(nlist, vectors))
         return IvfSettings(
             nlist,
-            min(nlist, self.nprobe or _between(16, nlist // 32, nlist)),
-            min(vectors, self.neighbours or _between(500, pages // 4, 4000)),
-            min(pages, self.candidates or _between(50, pages // 25, 400)),
+            min(nlist, self.nprobe or _between(16, nlist // 128, nlist)),
+            min(vectors, self.neighbours or _between(1000, pages, 4000)),
+            min(pages, self.candidates or _between(50, pages // 20, 500)),
         )
 
 
