@@ -64,7 +64,8 @@ def read_items(path: Path) -> list[Item]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")  # splitlines() also divides at U+2028
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read ({error})") from error
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read ({why})") from error
     items: dict[tuple[str, str], Item] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():

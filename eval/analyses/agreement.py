@@ -179,5 +179,6 @@ def _difference(value: float, drawn: Floats) -> Difference:
     known = drawn[~np.isnan(drawn)]
     if not len(known) or np.isnan(value):
         return Difference(_known(value), None, None, None)
-    tail = min(float(np.mean(known <= 0)), float(np.mean(known >= 0)))
-    return Difference(float(value), *_interval(drawn), min(1.0, 2 * tail))
+    least = min(int((known <= 0).sum()), int((known >= 0).sum()))
+    # one is added to both counts, so that p is never 0
+    return Difference(float(value), *_interval(drawn), min(1.0, 2 * (least + 1) / (len(known) + 1)))
