@@ -150,6 +150,7 @@ def _task(state: State, run: Run, pages: Sequence[Page]) -> ReadTask:
         facts=state.get("facts", []),
         outline=run.outline,
         images=run.images,
+        documents=tuple(run.sizes),
     )
 
 

@@ -202,6 +202,7 @@ class ReadTask:
 
     Attributes:
         images: pictures of the pages; None where the run has none (a test, a document without pictures).
+        documents: the `doc_id`s of the run's documents; empty where the task does not say.
     """
 
     question: str
@@ -211,6 +212,7 @@ class ReadTask:
     facts: Sequence[Fact]
     outline: Sequence[OutlineEntry]
     images: PageImages | None = None
+    documents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ import pytest
 from reader_pages import page_of
 
 from agent.readers.extractive import ExtractiveReader
-from agent.readers.extractive.named import documents_of, named_documents, of_named
+from agent.readers.extractive.named import named_documents, of_named
 from agent.types import FactDraft, Plan, ReadTask
-from indexes.types import OutlineEntry, PageRef
+from indexes.types import PageRef
 
 FILINGS = ["NIKE_2019_10K", "NIKE_2021_10K", "COSTCO_2021_10K", "AMERICANEXPRESS_2022_10K"]
 
@@ -33,29 +33,24 @@ def test_a_document_is_named_by_the_words_that_tell_it_from_the_others(
     assert named_documents(question, doc_ids) == named
 
 
-def _task(question: str, docs: Sequence[str], outline: Sequence[OutlineEntry] = ()) -> ReadTask:
+def _task(question: str, docs: Sequence[str], documents: Sequence[str] = ()) -> ReadTask:
     pages = [
         page_of([f"Total assets were {n},500 million in 2021."], doc=doc) for n, doc in enumerate(docs, 7)
     ]
-    return ReadTask(question, Plan("number", (question,), (question,)), pages, (), (), outline)
+    return ReadTask(
+        question, Plan("number", (question,), (question,)), pages, (), (), (), None, tuple(documents)
+    )
 
 
 def test_what_another_document_says_counts_half_and_leaves_its_part_open() -> None:
     reader = ExtractiveReader()
     docs = ["nike-2021", "costco-2021"]
-    both = reader.read(_task("What were Costco's total assets in 2021?", docs))
+    both = reader.read(_task("What were Costco's total assets in 2021?", docs, docs))
     scores = {draft.ref.doc_id: draft.score for draft in both.drafts}
     assert scores["costco-2021"] > scores["nike-2021"]
-    outline = [OutlineEntry(1, doc, 1) for doc in docs]
-    other = reader.read(_task("What were Costco's total assets in 2021?", docs[:1], outline))
+    other = reader.read(_task("What were Costco's total assets in 2021?", docs[:1], docs))
     assert other.missing == (0,)
-    assert reader.read(_task("What were total assets in 2021?", docs[:1], outline)).missing == ()
-
-
-def test_the_outline_tells_of_documents_that_were_not_read() -> None:
-    several = [OutlineEntry(1, "a", 1), OutlineEntry(2, "Sales", 3), OutlineEntry(1, "b", 1)]
-    assert documents_of(_task("?", ["a"], several)) == ["a", "b"]
-    assert documents_of(_task("?", ["a"], [OutlineEntry(1, "Costco", 1)])) == ["a"]
+    assert reader.read(_task("What were total assets in 2021?", docs[:1], docs)).missing == ()
 
 
 def test_drafts_keep_their_scores_where_nothing_is_named() -> None:

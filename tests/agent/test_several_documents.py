@@ -15,6 +15,7 @@ from agent.citations import cite, parse_model_raw, write_model_raw
 from agent.config import Config
 from agent.graph import ask
 from agent.naming import document_names, page_name, ref_spans
+from agent.readers.generative.pages import page_text
 from agent.show import show
 from agent.state import Run
 from agent.trajectory import Trajectory
@@ -140,6 +141,16 @@ def test_the_outline_holds_each_documents_outline_under_its_name(both) -> None:
         OutlineEntry(2, "Sales", 2),
         OutlineEntry(1, "beta", 1),
     )
+
+
+def test_readers_are_told_which_documents_there_are_and_models_whose_a_page_is(both) -> None:
+    reader = ScriptedReader()
+    go(reader, both)
+    (task,) = reader.tasks
+    assert task.documents == ("alpha", "beta")
+    text = page_text(both[1].by_number[1], len, 10_000, several=True)
+    assert text.startswith('<page number="1" label="7" document="beta">')
+    assert "document" not in page_text(both[1].by_number[1], len, 10_000)
 
 
 def test_a_set_that_is_read_through_leaves_nothing(both) -> None:

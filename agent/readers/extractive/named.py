@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from agent.readers.extractive.text import fold, stem, tokens
-from agent.types import FactDraft, ReadTask
+from agent.types import FactDraft
 
 OTHER = 0.5  # of a fact's score where the question names other documents
 JOINED = 4  # letters from which a name may stand in the question as several words
@@ -29,13 +29,6 @@ def named_documents(question: str, doc_ids: Collection[str]) -> set[str]:
             stem(word) in stems or (len(word) >= JOINED and word in joined) for word in words[doc_id] - shared
         )
     }
-
-
-def documents_of(task: ReadTask) -> list[str]:
-    """The documents of a run: of several, the outline has each as an entry of the first level."""
-    ids = {page.ref.doc_id for page in task.pages}
-    titles = [entry.title for entry in task.outline if entry.level == 1]
-    return titles if ids <= set(titles) else sorted(ids)
 
 
 def _words(doc_id: str) -> set[str]:

@@ -18,7 +18,7 @@ from agent.readers.extractive.extremes import extreme_drafts
 from agent.readers.extractive.lineitems import LineItem, line_item
 from agent.readers.extractive.lists import list_drafts
 from agent.readers.extractive.matching import covered
-from agent.readers.extractive.named import documents_of, of_named
+from agent.readers.extractive.named import of_named
 from agent.readers.extractive.planning import item_years, make_decision, make_plan, part_items
 from agent.readers.extractive.question import Analysis, analyse
 from agent.readers.extractive.text import content
@@ -63,7 +63,7 @@ class ExtractiveReader:
             found = part_candidates(views, analysis.text, analysis, self._encoder)
             drafts += [c.draft(0) for c in found[:2]]
         drafts += _mentions(views, analysis, [*(f.text for f in task.facts), *(d.text for d in drafts)])
-        drafts = of_named(task.question, drafts, documents_of(task))
+        drafts = of_named(task.question, drafts, task.documents)
         return Reading(tuple(drafts), _missing(task, drafts), _wanted(task, views, analysis))
 
     def decide(self, task: DecideTask) -> Decision:

@@ -75,7 +75,9 @@ def block_text(block: LayoutBlock, page: Page) -> str:
     return f"[{block.order}]{kind} " + "\n".join(lines)
 
 
-def page_text(page: Page, count: Count, budget: int, first: Collection[int] = ()) -> str:
+def page_text(
+    page: Page, count: Count, budget: int, first: Collection[int] = (), *, several: bool = False
+) -> str:
     """A page's words between delimiters, within a budget.
 
     Args:
@@ -83,8 +85,11 @@ def page_text(page: Page, count: Count, budget: int, first: Collection[int] = ()
         count: counts tokens.
         budget: tokens; what is longer is cut, and says so.
         first: orders of the blocks to keep before others where not all fit.
+        several: say which document it is of.
     """
     named: dict[str, str | int] = {"number": page.ref.page, "label": attribute(page.label or "none")}
+    if several:
+        named["document"] = attribute(page.ref.doc_id)
     blocks = [block_text(block, page) for block in page.blocks]
     if not blocks:
         lines = "\n".join(safe(line) for line in page.line_texts())

@@ -128,7 +128,8 @@ class PageReader:
             cost = self.model.picture_tokens(*picture.image.size) + SEAM if picture else 0
         regions = [box for found in task.retrieved if found.ref == page.ref for box in found.regions]
         count = self.model.text_tokens
-        text = page_text(page, count, room - cost - SEAM, matched_blocks(page, regions))
+        first, several = matched_blocks(page, regions), len(task.documents) > 1
+        text = page_text(page, count, room - cost - SEAM, first, several=several)
         return Shown(page, text, picture, count(text) + cost)
 
     def _take(
