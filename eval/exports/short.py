@@ -8,6 +8,7 @@ else. Tables say that the extraction was by rules.
 import ast
 import re
 
+from agent.citations import parse_model_raw
 from agent.types import UNANSWERABLE
 
 NOT_ANSWERABLE = "Not answerable"
@@ -16,22 +17,21 @@ NOT_ANSWERABLE = "Not answerable"
 FAIL = "Fail to answer"
 """How their pipelines write that there is no answer."""
 
-_TAG = re.compile(r"<answer>(.*?)</answer>", re.IGNORECASE | re.DOTALL)
 _SAID = re.compile(r"(?:\banswer\s*(?:is|:)|\*\*answer\*\*\s*:?)\s*(.{1,2000})", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w.,])[-−]?\$?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?%?(?![\w,]*\d)")
+_NUMBER = re.compile(r"(?<![\w.,])[-−]?\$?\d[\d,]*+(?:\.\d++)?%?")
 _SEPARATORS = (
-    re.compile(r"\s*\n\s*"),
-    re.compile(r"\s*;\s*(?:and\s+)?"),
-    re.compile(r"\s*,\s*(?!\d{3}\b)(?:and\s+)?|\s+and\s+(?=[^,]*$)"),
+    re.compile(r"\n"),
+    re.compile(r" ?; ?(?:and )?"),
+    re.compile(r" ?, ?(?!\d{3}\b)(?:and )?"),
 )
 _BULLET = re.compile(r"^(?:[-*•]|\(?\d{1,2}[.)])\s+")
 
 
 def tagged_or_said(text: str) -> str:
     """The last tagged answer of a response, else what follows its last `answer is` or `Answer:`, else all."""
-    tagged = _TAG.findall(text)
+    tagged = parse_model_raw(text).answer if "</" in text else None
     if tagged:
-        return str(tagged[-1]).strip()
+        return tagged
     said = _SAID.findall(text)
     return str(said[-1]).strip() if said else text.strip()
 
@@ -42,7 +42,8 @@ def shorten(answer: str, answer_format: str) -> str:
     An abstention becomes the benchmarks' own; a number loses the words around it where it is the only one;
     an enumeration becomes a list literal. What does not fit its format stays as it is.
     """
-    text = " ".join(answer.split()) if answer_format != "List" else answer.strip()
+    lines = [" ".join(line.split()) for line in answer.splitlines()]
+    text = ("\n" if answer_format == "List" else " ").join(line for line in lines if line)
     if is_abstention(text):
         return NOT_ANSWERABLE
     if answer_format in ("Int", "Integer", "Float"):
@@ -78,5 +79,8 @@ def _list(text: str) -> str:
         else:
             return text
     separator = next((s for s in _SEPARATORS[:-1] if s.search(text)), _SEPARATORS[-1])
-    items = [_BULLET.sub("", item).strip().strip("\"'").rstrip(".").strip() for item in separator.split(text)]
+    parts = separator.split(text)
+    if separator is _SEPARATORS[-1]:
+        parts = [*parts[:-1], *parts[-1].split(" and ")]
+    items = [_BULLET.sub("", item).strip().strip("\"'").rstrip(".").strip() for item in parts]
     return repr([item for item in items if item])

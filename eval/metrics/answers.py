@@ -19,6 +19,7 @@ def score_answer(gold: str, pred: str, *, answerable: bool = True) -> bool:
     the first number of the gold answer within 1 %, a percentage also as a share. Else: it has the gold
     answer's words in their order, or they have its, at least half of them.
     """
+    pred = " ".join(pred.split())
     if not answerable or not pred.strip() or abstains(pred):
         return not answerable and abstains(pred)
     words, said = re.findall(r"\w+", fold(gold)), re.findall(r"\w+", fold(pred))

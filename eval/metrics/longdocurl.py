@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from eval.metrics.distance import anls
 from eval.metrics.literals import literal
-from eval.metrics.mmlongbench import is_exact_type, is_number, within_percent
+from eval.metrics.mmlongbench import is_exact_type, is_number, within_percent, without_parentheses
 
 TOTAL = 2325
 """Questions of the benchmark: the rectified mean divides by it, whatever was answered."""
@@ -44,7 +44,7 @@ def clean(value: object) -> str:
     for unit in _UNITS:
         if text.endswith(unit):
             text = text.rstrip(unit).strip()
-    text = re.sub(r"\s*\([^)]*\)", "", text).strip()
+    text = without_parentheses(text).strip()
     text = re.sub(r"^['\"]|['\"]$", "", text).strip()
     return text.lstrip("$").strip().lstrip("£").strip().rstrip("%").strip()
 

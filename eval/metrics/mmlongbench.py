@@ -25,10 +25,19 @@ class _UnscoreableError(ValueError):
     """The public scorer raises on this pair."""
 
 
+def without_parentheses(text: str) -> str:
+    """The text without what stands in parentheses and the space before it, in one pass over the text."""
+    kept, at = [], 0
+    while (start := text.find("(", at)) >= 0 and (end := text.find(")", start)) >= 0:
+        kept.append(text[at:start].rstrip())
+        at = end + 1
+    return "".join([*kept, text[at:]])
+
+
 def clean(value: object) -> str:
     """The scorer's clean-up: lower case, no parentheses, no outer quotes, no `$` before, no `%` behind."""
     text = str(value).lower().strip()
-    text = re.sub(r"\s*\([^)]*\)", "", text).strip()
+    text = without_parentheses(text).strip()
     text = re.sub(r"^['\"]|['\"]$", "", text).strip()
     return text.lstrip("$").strip().rstrip("%").strip()
 

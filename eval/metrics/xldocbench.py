@@ -83,7 +83,7 @@ def first_number(text: str) -> float | None:
 
 def first_option(text: str) -> str | None:
     """The first option label (a single letter) of a text."""
-    text = _PREFIX.sub("", text)
+    text = _PREFIX.sub("", " ".join(text.split()))
     for pattern in _OPTION:
         found = pattern.search(text)
         if found:

@@ -268,3 +268,28 @@ def test_the_command_refuses_what_is_no_run(tmp_path: Path) -> None:
         main([str(tmp_path / "none"), "--out", str(tmp_path)])
     with pytest.raises(InputError):
         main([str(tmp_path), "--out", str(tmp_path)])
+
+
+HOSTILE = [
+    "(" * 50_000,
+    "a" + " " * 50_000 + "b",
+    "1" * 50_000 + "a1",
+    "x and " * 8_000 + ",",
+    "<answer>" * 6_000,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=["parentheses", "spaces", "digits", "words", "tags"])
+def test_hostile_predictions_are_scored_in_time_linear_in_their_length(text: str) -> None:
+    import time
+
+    from eval.metrics import answers, longdocurl, mmlongbench, xldocbench
+
+    began = time.process_time()
+    for answer_format in ("Int", "Integer", "Float", "Str", "String", "List", "None"):
+        short = shorten(tagged_or_said(text), answer_format)
+        assert mmlongbench.score_answer("3", short, answer_format) in (0.0, 1.0)
+        assert longdocurl.score_answer("3", text, answer_format) in (0.0, 1.0)
+    assert xldocbench.score_answer("B", text, "single_choice")["accuracy"] == 0.0
+    assert answers.score_answer("$5 million", text) is False
+    assert time.process_time() - began < 5
