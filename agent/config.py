@@ -26,7 +26,7 @@ class Endpoint(BaseModel):
         key_env: the environment variable that holds the key, if not the provider's own (`PAGETRAIL_API_KEY`
             with a `base_url`). It is a name, never the key.
         structured: how a reply is held to its schema: `schema` (response_format), `tool` (a tool call) or
-            `json` (asked for in words); `auto` tries them in this order and remembers what the endpoint takes.
+            `json` (asked for in words); `auto` tries them in this order and remembers which one works.
         temperature: of sampling; None sends none, for models that refuse the parameter.
         seed: sent where the API has one.
         stream: take the reply as a stream, for gateways that cut quiet connections.
