@@ -1,8 +1,8 @@
 """What a reader answers when it is given the evidence, or none: the settings of the oracle study.
 
 Gold pages: the reader reads the gold pages and no others. Gold regions: of these pages it sees only what lies
-in the gold regions, with the header cells and the caption of a table that they cut. Gold facts: it answers
-from the gold facts. Controls: every page as text, every page as pictures, no document at all.
+in the gold regions, with the header cells and the caption of a table that they cut. Gold facts: they stand in
+the ledger too. Controls: every page as text, every page as pictures, no document at all.
 
 All but the last two go through the graph's own nodes, for any reader. (DocScope's oracle study,
 arXiv:2605.08888.)
@@ -12,17 +12,14 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent import nodes
 from agent.answer import checked_question
 from agent.config import Config
 from agent.graph import ask
 from agent.models import Model
-from agent.records import RoundRecord
 from agent.replay import replay
 from agent.state import Run
 from agent.trajectory import Trajectory
 from agent.types import EvidenceRegion, Fact, Plan, Reader
-from agent.verify import abstention
 from eval.benchmarks.types import Question
 from eval.closed_book import answer_alone
 from eval.windows import Window, only_pictures, within
@@ -127,36 +124,20 @@ def gold_regions(given: Given) -> Trajectory:
 
 
 def gold_facts(given: Given) -> Trajectory:
-    """The ledger holds the gold facts."""
-    question = given.question
-    run = Run(given.documents, GoldRetriever((), {}), given.reader, given.config)
-    asked = checked_question(question.question)
-    planned = nodes.plan({"question": asked}, run)
-    plan = planned["strategy"]
+    """The ledger holds the gold facts before what was read in the gold regions."""
+    question, run = given.question, gold_regions(given)
     regions = {region.id: EvidenceRegion(region.ref, region.bbox) for region in question.gold_regions}
-    facts = tuple(
-        Fact(f"f{i}", f.text, f.text, (regions[f.region],), "exact", 1, 1.0, best_part(f.text, plan))
-        for i, f in enumerate((f for f in question.gold_facts if f.region in regions), 1)
+    told = [fact for fact in question.gold_facts if fact.region in regions]
+    gold = tuple(
+        Fact(f"f{i}", f.text, f.text, (regions[f.region],), "exact", 1, 1.0, best_part(f.text, run.plan))
+        for i, f in enumerate(told, 1)
     )
-    refs = tuple(dict.fromkeys(region.ref for fact in facts for region in fact.regions))
-    retrieved = GoldRetriever(refs, _boxes(question)).retrieve("", len(refs))
-    record = RoundRecord(1, plan.queries, tuple(retrieved), refs, tuple(fact.id for fact in facts))
-    config = Config(**{**given.config.model_dump(), "rounds": 1}, name=given.config.name)
-    begun = Trajectory(
-        question_id=question.id,
-        question=asked,
-        documents=_known(given.documents),
-        model=_model(given, "gold-facts"),
-        plan=plan,
-        rounds=(record,),
-        facts=facts,
-        reply=abstention("not answered yet"),
-        stop="rounds",
-        errors=tuple(planned.get("errors", ())),
-        config=config.model_dump(),
-        config_digest=config.digest,
-    )
-    return replay(begun, 1, given.reader)
+    names = {fact.id: f"f{len(gold) + i}" for i, fact in enumerate(run.facts, 1)}
+    rounds = [replace(r, facts=tuple(names[name] for name in r.facts if name in names)) for r in run.rounds]
+    rounds[0] = replace(rounds[0], facts=(*(fact.id for fact in gold), *rounds[0].facts))
+    read = tuple(replace(fact, id=names[fact.id]) for fact in run.facts)
+    begun = replace(run, model=_model(given, "gold-facts"), facts=(*gold, *read), rounds=tuple(rounds))
+    return replay(begun, len(rounds), given.reader)
 
 
 def best_part(text: str, plan: Plan) -> int:

@@ -17,7 +17,7 @@ from agent_fakes import DOC, PAGES, FakeDocument, ScriptedReader, make_page, quo
 from agent.config import Config, load_config  # noqa: E402
 from agent.models import Completion, Request  # noqa: E402
 from agent.readers.extractive import ExtractiveReader  # noqa: E402
-from agent.types import Plan, ReadTask, Usage  # noqa: E402
+from agent.types import DraftAnswer, Plan, ReadTask, Usage  # noqa: E402
 from eval.benchmarks import load  # noqa: E402
 from eval.benchmarks.types import GoldFact, GoldRegion, Question  # noqa: E402
 from eval.closed_book import answer_alone  # noqa: E402
@@ -78,11 +78,19 @@ def test_with_gold_regions_a_reader_sees_the_row_and_its_header_and_nothing_else
     assert run.facts[0].regions[0].bbox.y1 >= ROW.y1  # the boxes are still those of the whole page
 
 
-def test_with_gold_facts_the_reader_answers_from_them():
-    run = ORACLES["gold-facts"].ask(given(ExtractiveReader()))
-    assert run.answer == "1577" or run.answer == "1,577"
-    assert [fact.text for fact in run.facts] == ["Net sales were 1,577 million in 2023."]
-    assert run.facts[0].regions[0].bbox == ROW and len(run.rounds) == 1
+def test_with_gold_facts_the_ledger_holds_them_before_what_was_read():
+    reader = ScriptedReader(
+        reads=quoting("Net sales 1,577 1,212"),
+        answers=lambda question, plan, facts: DraftAnswer("1,577", (facts[0].id,), "as told", 0.9),
+    )
+    run = ORACLES["gold-facts"].ask(given(reader))
+    assert [(fact.id, fact.text) for fact in run.facts] == [
+        ("f1", "Net sales were 1,577 million in 2023."),
+        ("f2", "Net sales 1,577 1,212"),
+    ]
+    assert run.rounds[0].facts == ("f1", "f2") and run.answer == "1,577" and run.revised is None
+    assert run.facts[0].regions[0].bbox == ROW and run.model == "pagetrail/custom+gold-facts"
+    assert ORACLES["gold-facts"].ask(given(ExtractiveReader())).answer.replace(",", "") == "1577"
     assert run.line()  # it can be written
 
 
