@@ -392,3 +392,13 @@ def test_a_model_in_bfloat16_answers() -> None:
     qwen = QwenModel(LoadedQwen("half", loaded.family, copied, loaded.processor, "cpu"))
     (one, two) = qwen.complete_all([asking("a", picture(56, 56)), asking("b", picture(84, 56), "c")])
     assert isinstance(one, Completion) and isinstance(two, Completion) and one.usage.completion_tokens == 12
+
+
+def test_the_command_writes_a_model_that_loads_and_no_adapter_over_one(tmp_path: Path) -> None:
+    from eval.random_checkpoint import main
+
+    assert main([str(tmp_path / "tiny"), "--generator", "--family", "qwen3_vl"]) == 0
+    assert load_qwen(str(tmp_path / "tiny"), device="cpu").box_frame == "thousand"
+    with pytest.raises(InputError, match="leave one out"):
+        main([str(tmp_path / "other"), "--generator", "--adapter", str(tmp_path / "adapter")])
+    assert not (tmp_path / "other").exists()
