@@ -217,6 +217,20 @@ def test_the_page_of_one_answer_works_alone(visit, data, tmp_path):
 # ---- without one
 
 
+def test_many_pictures_lie_beside_the_page_of_themselves(run_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("eval.report.pictures.EMBEDDED", 2)
+    report(run_folder, tmp_path / "r.html")
+    files = {path.name for path in (tmp_path / "r_files").iterdir()}
+    named = set(re.findall(r"r_files/(p\d+\.webp)", (tmp_path / "r.html").read_text()))
+    assert files == named and len(files) > 2
+
+
+def test_a_document_that_is_gone_leaves_its_pages_without_pictures(tmp_path):
+    store = PictureStore(tmp_path / "files", "embed")
+    store.render({tmp_path / "gone.pdf": [1, 2]})
+    assert store.pictures == {} and len(store.failed) == 2
+
+
 def test_an_answer_is_shown_on_the_pages_of_its_document(data, tmp_path):
     question = load("docscope", data)[0]
     regions = [EvidenceRegion(question.gold_pages[0], BBox(0.1, 0.3, 0.8, 0.32))]
