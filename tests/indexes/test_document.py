@@ -206,3 +206,16 @@ def test_ligatures_and_hard_spaces_read_as_plain_words(tmp_path: Path) -> None:
     doc.new_page().insert_text((72, 72), "an\u00a0office", fontsize=12)
     with Document.open(save(doc, tmp_path / "spaces.pdf")) as opened:
         assert opened.page(1).words.texts == ("an", "office")
+
+
+def test_a_pattern_names_some_of_the_page_images_of_a_folder(tmp_path: Path) -> None:
+    from PIL import Image
+
+    from indexes.files import find_files
+
+    for name in ("a_0", "a_1", "a_10", "a_2", "b_0"):
+        Image.new("RGB", (60, 80), "white").save(tmp_path / f"{name}.png")
+    found = find_files(tmp_path / "a_*.png")
+    assert [image.stem for image in found.images] == ["a_0", "a_1", "a_2", "a_10"] and found.doc_id == "a"
+    with pytest.raises(InputError, match="no page image has such a name"):
+        find_files(tmp_path / "c_*.png")
