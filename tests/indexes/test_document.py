@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 
 from indexes.document import Document
+from indexes.errors import InputError
+from indexes.files import find_files
 from indexes.types import Page
 from indexes.workers import WorkerPool
 from tests.indexes.make_pdfs import TEXT, new_pdf, put_row, save, text_pdf
@@ -209,10 +211,6 @@ def test_ligatures_and_hard_spaces_read_as_plain_words(tmp_path: Path) -> None:
 
 
 def test_a_pattern_names_some_of_the_page_images_of_a_folder(tmp_path: Path) -> None:
-    from PIL import Image
-
-    from indexes.files import find_files
-
     for name in ("a_0", "a_1", "a_10", "a_2", "b_0"):
         Image.new("RGB", (60, 80), "white").save(tmp_path / f"{name}.png")
     found = find_files(tmp_path / "a_*.png")
