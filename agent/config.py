@@ -74,7 +74,7 @@ class View(BaseModel):
     model_config = _STRICT
 
     images: bool = True
-    context: int = Field(default=32_768, ge=2048, le=10_000_000)
+    context: int = Field(default=32_768, ge=4096, le=10_000_000)
     image_tokens: int = Field(default=1280, ge=64, le=20_000)
     reply_tokens: int = Field(default=2048, ge=128, le=100_000)
     set_of_marks: bool = True

@@ -5,12 +5,12 @@ import random
 import numpy as np
 import pytest
 from agent_fakes import DOC, PAGES, make_page
-from generative_fakes import FakeModel, SeenDocument, fact, reading
+from generative_fakes import FakeModel, SeenDocument, answering, fact, planning, reading
 from PIL import Image
 
 from agent.config import View
 from agent.images import DocumentImages
-from agent.models import Picture, Request
+from agent.models import ModelError, Picture, Request
 from agent.readers.chat import costs
 from agent.readers.generative import GenerativeReader
 from agent.readers.generative.family import box_frame
@@ -136,7 +136,7 @@ def test_budgets_of_words_and_pictures_are_never_exceeded() -> None:
             make_page(n + 1, ["word " * rng.randint(1, 900) for _ in range(rng.randint(1, 12))])
             for n in range(rng.randint(1, 6))
         ]
-        context = rng.choice([2600, 4000, 9000, 30_000])
+        context = rng.choice([4096, 5000, 9000, 30_000])
         most = rng.choice([64, 500, 3000])
         model = FakeModel(context=context, sees=rng.random() < 0.7, read=["no JSON", reading()])
         document = SeenDocument(pages)
@@ -151,6 +151,31 @@ def test_budgets_of_words_and_pictures_are_never_exceeded() -> None:
                     assert model.picture_tokens(*part.image.size) <= most
         shown = "\n".join(part for r in model.requests for part in r.content if isinstance(part, str))
         assert all(f'<page number="{page.ref.page}"' in shown for page in pages)
+
+
+def test_what_cannot_fit_is_not_sent() -> None:
+    model = FakeModel(context=4096, plan=planning("a"), read=reading(), answer=answering("1", "f1"))
+    question = "why " * 1900
+    for ask in (
+        lambda reader: reader.read(ReadTask(question, Plan("span", ("a",), ("a",)), PAGES[:1], (), (), ())),
+        lambda reader: reader.plan(question, ()),
+    ):
+        with pytest.raises(ModelError, match="tokens at most do not fit into a context of 4096"):
+            ask(GenerativeReader(model, View(context=4096)))
+    assert not model.requests
+
+
+def test_a_long_ledger_and_outline_leave_the_pages_their_share() -> None:
+    region = (EvidenceRegion(PageRef(DOC, 4), BBox(0, 0, 0.5, 0.5)),)
+    facts = [Fact(f"f{i}", f"statement {i} " * 20, "", region, "exact", 1) for i in range(1, 60)]
+    outline = tuple(OutlineEntry(1, f"title {i}", i + 1) for i in range(200))
+    model = FakeModel(context=5000, read=reading())
+    plan = Plan("span", ("What?",), ("What?",))
+    page = make_page(1, ["word " * 700])
+    GenerativeReader(model).read(ReadTask("What?", plan, [page], (), facts, outline))
+    shown = next(p for p in model.requests[0].content if isinstance(p, str) and p.startswith("<page"))
+    assert model.text_tokens(shown) > 700
+    assert model.request_tokens(model.requests[0]) + model.requests[0].max_tokens <= 5000
 
 
 def test_pages_that_fit_share_a_call_and_others_get_their_own() -> None:

@@ -8,6 +8,8 @@ from indexes.types import OutlineEntry
 
 Count = Callable[[str], int]
 
+MAX_PART = 400  # characters of a sub-question
+
 
 def facts_text(facts: Sequence[Fact], count: Count, budget: int) -> tuple[str, tuple[Fact, ...]]:
     """The ledger between delimiters, the best facts where not all fit, in the order of recording.
@@ -59,5 +61,5 @@ def outline_text(outline: Sequence[OutlineEntry], count: Count, budget: int) -> 
 
 def question_text(question: str, plan: Plan) -> str:
     """The question, the kind of answer, the numbered sub-questions."""
-    parts = "\n".join(f"{i}. {safe(part)}" for i, part in enumerate(plan.parts, start=1))
+    parts = "\n".join(f"{i}. {safe(part, MAX_PART)}" for i, part in enumerate(plan.parts, start=1))
     return f"Question: {safe(question)}\nKind of answer: {plan.answer_type}\nSub-questions:\n{parts}"

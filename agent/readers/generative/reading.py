@@ -77,7 +77,7 @@ class PageReader:
         seen = self.frame is not None and task.images is not None
         cells = any(block.cells for page in task.pages for block in page.blocks)
         system, schema = self._instructions(seen=seen, cells=cells, zoom=seen and self.view.zoom)
-        told = self._told(task)
+        told = self._told(task, system, schema)
         room = self.sizes.room(system, schema, told)
         got, failures = _Gathered(), list[ModelError]()
         calls = batches([self._shown(page, task, room, got, seen=seen) for page in task.pages], room)
@@ -111,11 +111,13 @@ class PageReader:
         system = read_prompt(frame, marks=self.view.set_of_marks, zoom=zoom, cells=cells)
         return system, read_schema(boxes=seen, zoom=zoom, cells=cells, regions=regions)
 
-    def _told(self, task: ReadTask) -> str:
-        count = self.model.text_tokens
-        known, _ = facts_text(task.facts, count, self.sizes.ledger)
-        outline = outline_text(task.outline, count, self.sizes.outline)
-        return "\n\n".join(text for text in (question_text(task.question, task.plan), outline, known) if text)
+    def _told(self, task: ReadTask, system: str, schema: Mapping[str, Any]) -> str:
+        """The question, the ledger and the outline, which leave the pages their share."""
+        count, asked = self.model.text_tokens, question_text(task.question, task.plan)
+        left = self.sizes.room(system, schema, asked) - self.sizes.pages
+        known, _ = facts_text(task.facts, count, min(self.sizes.ledger, left))
+        outline = outline_text(task.outline, count, min(self.sizes.outline, left - count(known)))
+        return "\n\n".join(text for text in (asked, outline, known) if text)
 
     def _shown(self, page: Page, task: ReadTask, room: int, got: _Gathered, *, seen: bool) -> Shown:
         picture, cost = None, 0
@@ -151,8 +153,9 @@ class PageReader:
             if draft is not None:
                 got.drafts.append(draft)
         got.open.append({n - 1 for n in integers(reply.get("missing"))})
-        doc_id = next(iter(shown.values())).page.ref.doc_id
-        see = [n for n in integers(reply.get("see"))[:MAX_SEE] if n not in shown]
+        refs = {place.page.ref for place in shown.values()}
+        doc_id, here = next(iter(refs)).doc_id, {ref.page for ref in refs}
+        see = [n for n in integers(reply.get("see"))[:MAX_SEE] if n not in here]
         got.see += [PageRef(doc_id, n) for n in see if n >= 1]
         got.notes += [f"read: page {n}, which it wants to see, does not exist" for n in see if n < 1]
         for wish in objects(reply.get("zoom"), MAX_ZOOMS):
@@ -247,8 +250,6 @@ class PageReader:
             self._take(ask(self.model, request, _checked), shown, task, got)
         except ModelError as error:
             got.notes.append(f"read: zoom: {error}")
-        # what was open before it was seen larger is decided by the second look
-        got.open = got.open[-1:] if len(got.open) > 1 else got.open
 
 
 def _place(item: Mapping[str, Any], shown: Mapping[int, Shown]) -> Shown | None:

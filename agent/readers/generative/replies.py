@@ -7,13 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 from agent.models import Completion, Model, ModelError, Request
+from agent.readers.generative.sizes import check_fits, fits
 from agent.types import Usage
 from indexes.plain import plain
 
 MAX_CHARACTERS = 200_000
-RETRY_TOKENS = 160
-"""Tokens at most by which the second request is longer than the first."""
-
 _THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 
 T = TypeVar("T")
@@ -45,6 +43,7 @@ def ask(model: Model, request: Request, read: Callable[[Mapping[str, Any]], T]) 
     Raises:
         ModelError: there was no reply to the first request.
     """
+    check_fits(model, request)
     return _understood(model.complete(request), model, request, read)
 
 
@@ -52,8 +51,8 @@ def ask_all(
     model: Model, requests: Sequence[Request], read: Callable[[Mapping[str, Any]], T]
 ) -> list[Heard[T] | ModelError]:
     """Asks several requests, at a time where the model can; one without a reply has its error instead."""
-    replies: Sequence[Completion | ModelError] = []
-    if len(requests) > 1 and isinstance(model, Several):
+    replies: Sequence[Completion | ModelError]
+    if len(requests) > 1 and isinstance(model, Several) and all(fits(model, r) for r in requests):
         replies = model.complete_all(requests)
     else:
         replies = [_or_error(model, request) for request in requests]
@@ -74,6 +73,7 @@ class Several(Protocol):
 
 def _or_error(model: Model, request: Request) -> Completion | ModelError:
     try:
+        check_fits(model, request)
         return model.complete(request)
     except ModelError as error:
         return error
