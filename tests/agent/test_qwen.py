@@ -196,9 +196,9 @@ def test_a_picture_too_narrow_for_the_model_is_said() -> None:
 
 
 def test_what_does_not_fit_the_context_is_refused_before_the_call() -> None:
-    qwen = model(context=2048)
-    assert qwen.context == 2048 and model(context=100_000).context == 32_768
-    with pytest.raises(ModelError, match="more than the context of 2048"):
+    qwen = model(context=4096)
+    assert qwen.context == 4096 and model(context=100_000).context == 32_768
+    with pytest.raises(ModelError, match="more than the context of 4096"):
         qwen.complete(asking("word " * 3000))
     answers = qwen.complete_all([asking("word " * 3000), asking("short")])
     assert isinstance(answers[0], ModelError) and isinstance(answers[1], Completion)
