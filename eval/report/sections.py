@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eval.analyses.abstention import answered_scores, best_area, curve, risk_coverage_area, unplaced
+from eval.analyses.abstention import (
+    Threshold,
+    answered_scores,
+    best_area,
+    curve,
+    risk_coverage_area,
+    unplaced,
+)
 from eval.analyses.chain import COMBINATIONS, chains
 from eval.analyses.layout import FACTORS, by_layout
 from eval.analyses.stages import STAGES, stage, stages
@@ -163,33 +170,16 @@ def abstention_section(outcomes: Sequence[Outcome]) -> Section | None:
     points = curve(outcomes)
     if not points:
         return None
-    area, best = risk_coverage_area(points), best_area(points, answered_scores(outcomes))
-    top = max(points, key=lambda point: point.accuracy)
-    last = points[-1]
-    rows = (
-        Row("as it is", "", _point(last.threshold, last.coverage, last.selective_accuracy, last.accuracy)),
-        Row("best threshold", "", _point(top.threshold, top.coverage, top.selective_accuracy, top.accuracy)),
-    )
+    left = unplaced(outcomes)
+    notes = (f"{left} answers without a confidence are left out.",) if left else ()
+    top, last = max(points, key=lambda point: point.accuracy), points[-1]
     columns = (
         Column("threshold", "Threshold", "number"),
         Column("coverage", "Coverage"),
         Column("selective", "Accuracy of those answered"),
         Column("accuracy", "Accuracy of all"),
     )
-    areas = Table(
-        "Area under the risk-coverage curve",
-        (Column("area", "Area", "number"), Column("best", "Best possible", "number")),
-        (
-            Row(
-                "answers by confidence",
-                "",
-                {"area": Cell(area, last.answered), "best": Cell(best, last.answered)},
-            ),
-        ),
-        ("0 is best. The best threshold is chosen on these very questions, so that it flatters.",),
-    )
-    left = unplaced(outcomes)
-    notes = (f"{left} answers without a confidence are left out.",) if left else ()
+    rows = Row("as it is", "", _point(last)), Row("best threshold", "", _point(top))
     table = Table("Answers below a confidence withheld", columns, rows, notes)
     xs = [point.coverage for point in points]
     figure = step_plot(
@@ -202,15 +192,24 @@ def abstention_section(outcomes: Sequence[Outcome]) -> Section | None:
         labels=("coverage", "accuracy"),
     )
     text = "The answers ranked by the reader's confidence: those of a low one can be withheld."
-    return Section("Abstention", text, (table, areas), (figure,))
+    return Section("Abstention", text, (table, _areas(outcomes, points)), (figure,))
 
 
-def _point(threshold: float, coverage: float, selective: float, accuracy: float) -> dict[str, Cell]:
+def _areas(outcomes: Sequence[Outcome], points: Sequence[Threshold]) -> Table:
+    area, best = risk_coverage_area(points), best_area(points, answered_scores(outcomes))
+    n = points[-1].answered
+    columns = Column("area", "Area", "number"), Column("best", "Best possible", "number")
+    row = Row("answers by confidence", "", {"area": Cell(area, n), "best": Cell(best, n)})
+    said = "0 is best. The best threshold above is chosen on these very questions, so that it flatters."
+    return Table("Area under the risk-coverage curve", columns, (row,), (said,))
+
+
+def _point(point: Threshold) -> dict[str, Cell]:
     return {
-        "threshold": Cell(threshold),
-        "coverage": Cell(coverage),
-        "selective": Cell(selective),
-        "accuracy": Cell(accuracy),
+        "threshold": Cell(point.threshold),
+        "coverage": Cell(point.coverage),
+        "selective": Cell(point.selective_accuracy),
+        "accuracy": Cell(point.accuracy),
     }
 
 
