@@ -13,11 +13,11 @@ from report_fakes import make_benchmark
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "agent"))
 
 from agent_fakes import DOC, PAGES, FakeDocument, ScriptedReader, make_page, quoting, saying  # noqa: E402
+from generative_fakes import FakeModel  # noqa: E402
 
 from agent.config import Config, load_config  # noqa: E402
-from agent.models import Completion, Request  # noqa: E402
 from agent.readers.extractive import ExtractiveReader  # noqa: E402
-from agent.types import DraftAnswer, Plan, ReadTask, Usage  # noqa: E402
+from agent.types import DraftAnswer, Plan, ReadTask  # noqa: E402
 from eval.benchmarks import load  # noqa: E402
 from eval.benchmarks.types import GoldFact, GoldRegion, Question  # noqa: E402
 from eval.closed_book import answer_alone  # noqa: E402
@@ -113,32 +113,14 @@ def test_without_a_document_a_reader_of_rules_abstains():
     assert run.reply.abstains and run.rounds == () and run.stop == "abstained"
 
 
-class KnowingModel:
-    """A model whose reply is written down."""
-
-    name, sees, context = "knowing", False, 4096
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.requests: list[Request] = []
-
-    def complete(self, request: Request) -> Completion:
-        """The reply."""
-        self.requests.append(request)
-        return Completion(self.text, usage=Usage(10, 2, 1))
-
-
 def test_without_a_document_a_model_is_asked_by_a_prompt_of_its_own():
-    model = KnowingModel('{"answer": "1,577", "confidence": 0.4}')
+    model = FakeModel(closed_book='{"answer": "1,577", "confidence": 0.4}')
     run = answer_alone(QUESTION, model, Config())
     assert (run.answer, run.reply.confidence, run.usage.calls) == ("1,577", 0.4, 1)
     assert "closed_book" in run.prompts and QUESTION.question in str(model.requests[0].content)
-    for text in (
-        '{"answer": "Unanswerable.", "confidence": 1}',
-        '{"answer": "", "confidence": 1}',
-        "no JSON",
-    ):
-        assert answer_alone(QUESTION, KnowingModel(text), Config()).reply.abstains
+    said = '{"answer": "Unanswerable.", "confidence": 1}', '{"answer": "", "confidence": 1}', "no JSON"
+    for text in said:
+        assert answer_alone(QUESTION, FakeModel(closed_book=text), Config()).reply.abstains
 
 
 def test_given_pages_are_ranked_once():
