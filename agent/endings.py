@@ -16,13 +16,15 @@ def answer(state: State, run: Run) -> State:
     """Answers from the ledger; a reader that fails leaves no answer, which is not an abstention."""
     timer, errors = Timer(run.clock), list[StepError]()
     facts = state.get("facts", [])
-    reply = None
-    with guarded("answer", errors):
+    reply, costs = None, list[Usage]()
+    with guarded("answer", errors, costs):
         given = run.reader.answer(state["question"], state["strategy"], facts)
         reply = checked(sound_costs(given), facts)
     update: State = {"errors": errors, "seconds": {"answer": timer()}}
     if reply is None:
-        return update | {"reply": abstention("the reader failed"), "failure": _said(errors), "stop": "error"}
+        cost = sum(costs, Usage())
+        failed = replace(abstention("the reader failed"), usage=cost)
+        return update | {"reply": failed, "failure": _said(errors), "stop": "error", "usage": cost}
     if not facts and _nothing_was_read(state):
         failures = [error for item in state["rounds"] for error in item.errors]
         return update | {"reply": reply, "failure": _said(failures), "stop": "error"}

@@ -20,6 +20,14 @@ class ModelError(Exception):
     """A call that brought no reply: the endpoint failed for good, timed out, or the model cannot take it."""
 
 
+class UnusableReplyError(ValueError):
+    """A model replied, and its replies could not be used; `usage` is what they cost all the same."""
+
+    def __init__(self, message: str, usage: Usage) -> None:
+        super().__init__(message)
+        self.usage = usage
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """A picture in a request.

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import get_args
 
+from agent.models import UnusableReplyError
 from agent.trajectory import StepError
 from agent.types import Action, AnswerType, Decision, DraftAnswer, FactDraft, Plan, Reading, Usage
 from indexes.errors import InputError
@@ -28,14 +29,19 @@ OURS = (AssertionError, NameError, NotImplementedError, ImportError)
 
 
 @contextmanager
-def guarded(step: str, errors: list[StepError]) -> Iterator[None]:
-    """Turns a failure of what a run was given into a recorded error; `OURS` and users' errors raise."""
+def guarded(step: str, errors: list[StepError], costs: list[Usage] | None = None) -> Iterator[None]:
+    """Turns a failure of what a run was given into a recorded error; `OURS` and users' errors raise.
+
+    What a model's unusable replies cost is added to `costs`.
+    """
     try:
         yield
     except (*OURS, InputError):
         raise
     except Exception as error:
         errors.append(StepError(step, type(error).__name__, plain(str(error), 300)))
+        if costs is not None and isinstance(error, UnusableReplyError):
+            costs.append(error.usage)
 
 
 def sound_queries(queries: Iterable[str]) -> tuple[str, ...]:

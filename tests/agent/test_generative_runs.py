@@ -167,6 +167,7 @@ def test_every_role_may_fail_and_the_run_says_so() -> None:
     with serving(script) as server:
         run = run_on(server, order=(3,))
     assert run.failure is not None and "no JSON object" in run.failure and run.facts
+    assert run.usage.calls == len(server.requests) and run.reply.usage.calls == 2
 
 
 def test_a_reply_cut_by_the_length_limit_gives_the_facts_that_came_whole() -> None:

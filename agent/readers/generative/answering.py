@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent.listing import as_list
-from agent.models import Model, ModelError, Request
+from agent.models import Model, ModelError, Request, UnusableReplyError
 from agent.readers.generative.memory import facts_text, question_text
 from agent.readers.generative.prompts import FORMATS, prompt
 from agent.readers.generative.replies import ask
@@ -41,7 +41,7 @@ def answer(
 
     Raises:
         ModelError: there was no reply.
-        ValueError: the replies could not be used.
+        UnusableReplyError: the replies could not be used.
     """
     if not facts:
         wanted = "; ".join(plan.parts)
@@ -53,7 +53,7 @@ def answer(
     request = Request("answer", system, (asked, told), schema, min(1000, sizes.reply))
     heard = ask(model, request, lambda reply: _answer(reply, plan, shown))
     if heard.value is None:
-        raise ValueError("; ".join(heard.notes))
+        raise UnusableReplyError("; ".join(heard.notes), heard.usage)
     reply = replace(heard.value, usage=heard.usage, notes=heard.notes)
     return _checked(reply, question, shown, model, sizes) if check and not reply.abstains else reply
 

@@ -79,7 +79,7 @@ class GenerativeReader:
 
         Raises:
             ModelError: there was no reply.
-            ValueError: the replies could not be used.
+            UnusableReplyError: the replies could not be used.
         """
         return answer(question, plan, facts, self._model, self._sizes, check=self._view.check)
 
