@@ -192,7 +192,9 @@ def test_the_agent_answers_over_an_encoder_of_images_and_reads_with_one_of_texts
     monkeypatch.setattr(readers, "load_reader", lambda *args: given.append(args) or real(*args))
     with open_asker(small_pdf, config) as asker:
         assert isinstance(getattr(asker.retriever, "encoder", None), ColQwen)
-        assert [(config.reader, type(encoder).__name__) for config, encoder in given] == [("extractive", "MiniLM")]
+        assert [(config.reader, type(encoder).__name__) for config, encoder in given] == [
+            ("extractive", "MiniLM")
+        ]
         run = asker.ask("What is in chapter 5?")
     assert run.rounds and run.rounds[0].retrieved
 
