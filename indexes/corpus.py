@@ -32,6 +32,12 @@ LARGE = 5000  # pages; of more, words don't fit into memory, and likely pages ar
 FLUSH_SECONDS = 5.0  # a manifest of many documents is not written for each of them
 _OF_A_MACHINE = ("device", "batch_size")  # settings that say nothing of the vectors
 _FOLDERS = ("model", "base")  # settings of an encoder that may name a folder
+_OPTIONS: Mapping[str, type | tuple[type, ...]] = {  # of an encoder, and what they are
+    **dict.fromkeys(("encoder", *_FOLDERS), str),
+    **dict.fromkeys(("max_num_visual_tokens", "pool_factor"), int),
+    "dpi": (int, float),
+}
+MOST_PAGES = 1_000_000  # of a document
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,7 @@ def joined_index(corpus: Corpus) -> "JoinedIndex":
     """The indexes of all documents as one, in the order of their ids; with what finds likely pages, if any.
 
     Raises:
-        InputError: an index is missing or damaged.
+        InputError: an index is missing or damaged, or of another document or encoder.
     """
     from indexes.index import PageIndex
     from indexes.ivf import Ivf
@@ -176,7 +182,16 @@ def joined_index(corpus: Corpus) -> "JoinedIndex":
         document = corpus.documents[doc_id]
         refs = [PageRef(doc_id, number) for number in range(1, document.pages + 1)]
         # Sizes alone are compared: to read all of a large corpus through takes longer than to search it.
-        members.append(PageIndex.open(corpus.folder / document.folder, refs, checksums=False))
+        index = PageIndex.open(corpus.folder / document.folder, refs, checksums=False)
+        told = {"document": document.sha256, **corpus.about["encoder"]}
+        for name, value in told.items():
+            if index.manifest.get(name) != value:
+                had = index.manifest.get(name)
+                raise InputError(
+                    f"index {index.folder}: {name} is {had!r}, and of {doc_id} the corpus says {value!r}; "
+                    "delete the folder and build again"
+                )
+        members.append(index)
     joined = JoinedIndex(members)
     try:
         joined.ivf = Ivf.open(corpus.folder / IVF, joined, checksums=False)
@@ -216,15 +231,49 @@ def _read(folder: Path) -> tuple[dict[str, Any], list[CorpusDocument]] | None:
                 f"{path}: of another version of pagetrail; build the corpus again in a new folder"
             )
         rows = manifest.pop("documents")
-        documents = [CorpusDocument(**{**row, "copies": tuple(row.get("copies", ()))}) for row in rows]
-        if not {"encoder", "options", "settings"} <= set(manifest):
-            raise KeyError("encoder")
+        documents = [_document(row) for row in rows]
+        _check_head(manifest)
+        if len({document.doc_id for document in documents}) < len(documents):
+            raise ValueError("a doc_id twice")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions") from error
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{path}: damaged; delete it and build again: the indexes beside it are kept"
         ) from error
     return manifest, documents
+
+
+def _document(row: Mapping[str, Any]) -> CorpusDocument:
+    """A document of a manifest, which may come from anywhere: its index is in the corpus, or it is refused.
+
+    Raises:
+        ValueError, TypeError, AttributeError: it is damaged.
+    """
+    document = CorpusDocument(**{**row, "copies": tuple(row.get("copies", ()))})
+    texts = (document.doc_id, document.source, document.sha256, document.folder, *document.copies)
+    if not all(isinstance(text, str) and text and "\0" not in text for text in texts):
+        raise ValueError("a text is missing")
+    if type(document.pages) is not int or not 1 <= document.pages <= MOST_PAGES:
+        raise ValueError("no number of pages")
+    parts = document.folder.split("/")  # folders that no manifest lists any longer are removed
+    if len(parts) != 2 or parts[0] != DOCUMENTS or parts[1] in ("", ".", ".."):
+        raise ValueError("an index that is not in the corpus")
+    return document
+
+
+def _check_head(manifest: Mapping[str, Any]) -> None:
+    encoder, settings, options = (manifest[name] for name in ("encoder", "settings", "options"))
+    if not all(isinstance(encoder[name], str) for name in ("encoder", "revision")):
+        raise ValueError("no encoder")
+    if not isinstance(settings["ocr"], bool):
+        raise ValueError("no settings")
+    for name, value in options.items():
+        if name in _FOLDERS and isinstance(value, dict):
+            value = value["folder"]
+        if not isinstance(value, _OPTIONS[name]) or isinstance(value, bool) or "\0" in str(value):
+            raise ValueError("no option of an encoder")
+    if "encoder" not in options:
+        raise KeyError("encoder")

@@ -51,6 +51,9 @@ class PageIndex:
         refs: the document's pages in order; scores come in the same order.
         manifest: what the index is of: document, encoder, settings, versions, counts, files.
         ivf: what finds likely pages, if it was built and set here (see `indexes.ivf`).
+
+    Raises:
+        MismatchError: its files do not belong together.
     """
 
     def __init__(self, folder: Path, refs: Sequence[PageRef], manifest: dict[str, Any]) -> None:
@@ -60,6 +63,8 @@ class PageIndex:
         self.ivf: Ivf | None = None
         self.store = Store(folder, "vectors")
         self._pooled = Store(folder, "pooled")
+        if not len(self.store.offsets) == len(self._pooled.offsets) == len(self.refs) + 1:
+            raise MismatchError(f"its offsets are not those of {len(self.refs)} pages")
         self._rows = {ref: i for i, ref in enumerate(self.refs)}
 
     @classmethod
@@ -105,14 +110,14 @@ class PageIndex:
                 _log.warning("index of %s: %s; building it again", doc.doc_id, reason)
         with lock(folder):
             try:
-                manifest = check_index(folder, about)  # another process may have built it meanwhile
+                # Another process may have built it meanwhile.
+                return cls(folder, refs, check_index(folder, about))
             except MismatchError:
                 if not isinstance(encoder, ImageEncoder):
                     _ = doc.labels  # reads the document, with a bar of its own
                 with bar(len(doc), "indexing", "page", quiet or progress is not None) as shown:
                     _build(doc, encoder, folder, about, settings, progress or shown.update)
-                manifest = check_index(folder, about)
-        return cls(folder, refs, manifest)
+        return cls(folder, refs, check_index(folder, about))
 
     @classmethod
     def open(cls, folder: Path, refs: Sequence[PageRef] | None = None, *, checksums: bool = True) -> Self:
@@ -138,7 +143,10 @@ class PageIndex:
             raise InputError(f"index {folder}: the manifest lacks {error}; build it again") from error
         if len(refs) != pages:
             raise InputError(f"index {folder}: is of {pages} pages, not {len(refs)}")
-        return cls(folder, refs, manifest)
+        try:
+            return cls(folder, refs, manifest)
+        except MismatchError as reason:
+            raise InputError(f"index {folder}: {reason}; build it again") from reason
 
     def maxsim(self, query: QueryEmbedding) -> Floats:
         """Exact late interaction: `(n_pages,)`, -inf for pages without vectors."""

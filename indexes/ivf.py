@@ -73,7 +73,7 @@ class IvfSettings:
             nlist,
             min(nlist, self.nprobe or _between(16, nlist // 128, nlist)),
             min(vectors, self.neighbours or _between(1000, pages, 4000)),
-            min(pages, self.candidates or _between(50, pages // 20, 500)),
+            min(pages, self.candidates or _between(50, pages * 3 // 50, 2000)),
         )
 
 
@@ -123,7 +123,13 @@ class Ivf:
         if not isinstance(files, dict) or set(files) != {FILE}:
             raise MismatchError("the manifest does not list the files of an inverted file")
         check_files(folder, files, checksums)
-        return cls(folder, manifest, replace(settings, nlist=manifest["nlist"]))
+        try:
+            found = cls(folder, manifest, replace(settings, nlist=manifest["nlist"]))
+        except (KeyError, TypeError, RuntimeError, InputError) as error:
+            raise MismatchError("the inverted file or its manifest is damaged") from error
+        if found._pages != len(index.refs):
+            raise MismatchError(f"it is of {found._pages} pages")
+        return found
 
     def candidates(self, query: Floats, k: int) -> list[int]:
         """The rows of the pages that are most likely among the `k` best for a query `(q, dim)`, `q >= 1`.

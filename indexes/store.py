@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from indexes.maxsim import best_matches
 from indexes.scan import Scan, scannable, stripes
-from indexes.vectors import FULL, PROJECTION, project
+from indexes.vectors import FULL, PROJECTION, MismatchError, project
 
 Floats = NDArray[np.float32]
 BLOCK = 8192  # vectors decoded at a time
@@ -20,6 +20,9 @@ class Store:
 
     Attributes:
         offsets: `(pages + 1,)`; the page in row `i` owns the vectors `offsets[i]` to `offsets[i + 1]`.
+
+    Raises:
+        MismatchError: its files cannot be read, or do not belong together.
     """
 
     def __init__(self, folder: Path, kind: str) -> None:
@@ -28,12 +31,17 @@ class Store:
         # A page takes microseconds: threads that spin between pages cost more than they gain.
         faiss.omp_set_num_threads(1)
         library: Any = faiss
-        self._index = library.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
         self._boxes = folder / f"{kind}_boxes.npy"
-        self.offsets: NDArray[np.int64] = np.load(folder / f"{kind}_offsets.npy", allow_pickle=False)
         path = folder / PROJECTION
         projected = kind == "vectors" and path.exists()
-        self._projection: Floats | None = np.load(path, allow_pickle=False) if projected else None
+        try:
+            self._index = library.read_index(str(folder / f"{kind}.faiss"), faiss.IO_FLAG_MMAP_IFC)
+            self.offsets: NDArray[np.int64] = np.load(folder / f"{kind}_offsets.npy", allow_pickle=False)
+            self._projection: Floats | None = np.load(path, allow_pickle=False) if projected else None
+            boxes = np.load(self._boxes, mmap_mode="r", allow_pickle=False)
+        except (OSError, RuntimeError, ValueError, EOFError) as error:
+            raise MismatchError(f"its {kind} cannot be read") from error
+        self._check(boxes)
         self._codes: NDArray[np.uint8] | None = None
         if self._index.sq.qtype == faiss.ScalarQuantizer.QT_bf16 and scannable(self._index.d):
             size = int(self._index.ntotal) * 2 * int(self._index.d)
@@ -41,6 +49,23 @@ class Store:
             if size:
                 self._codes = faiss.rev_swig_ptr(self._index.codes.data(), size)
                 self._codes.flags.writeable = False
+
+    def _check(self, boxes: NDArray[np.uint16]) -> None:
+        """Refuses files that do not belong together, whatever the manifest says of them."""
+        offsets, count = self.offsets, int(self._index.ntotal)
+        if (
+            offsets.ndim != 1
+            or offsets.dtype != np.int64
+            or not len(offsets)
+            or (int(offsets[0]), int(offsets[-1])) != (0, count)
+            or (np.diff(offsets) < 0).any()
+        ):
+            raise MismatchError(f"its offsets do not divide {count} vectors")
+        if boxes.shape != (count, 4) or boxes.dtype != np.uint16:
+            raise MismatchError(f"its boxes are not those of {count} vectors")
+        projection = self._projection
+        if projection is not None and (projection.ndim != 2 or len(projection) != self._index.d):
+            raise MismatchError("its projection is of other vectors")
 
     @property
     def dim(self) -> int:

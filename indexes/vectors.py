@@ -282,7 +282,9 @@ def check_files(folder: Path, files: Mapping[str, Any], checksums: bool = True) 
         path = folder / name
         if not path.is_file():
             raise MismatchError(f"{name} is missing")
-        if path.stat().st_size != told["bytes"] or (checksums and _sha256(path) != told["sha256"]):
+        if not isinstance(told, dict) or path.stat().st_size != told.get("bytes"):
+            raise MismatchError(f"{name} is damaged")
+        if checksums and _sha256(path) != told.get("sha256"):
             raise MismatchError(f"{name} is damaged")
 
 

@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from indexes.build import main as build
-from indexes.corpus import DOCUMENTS, MANIFEST, Corpus
+from indexes.corpus import DOCUMENTS, MANIFEST, Corpus, joined_index
 from indexes.documents import named_documents, open_documents
 from indexes.errors import InputError
 from tests.indexes.make_pdfs import TEXT, new_pdf, save, text_pdf
@@ -228,3 +229,95 @@ def test_a_killed_build_started_again_equals_an_undisturbed_one(tmp_path: Path) 
     assert contents(killed) != contents(tmp_path / "plain")
     assert build([*arguments, str(killed)]) == 0
     assert contents(killed) == contents(tmp_path / "plain")
+
+
+def small_corpus(folder: Path) -> Path:
+    """A corpus of two documents of one page each."""
+    for name, lines in (("harbour", HARBOUR), ("tide", TIDE)):
+        (folder / "in").mkdir(exist_ok=True)
+        text_pdf(folder / "in" / f"{name}.pdf", lines[:1])
+    assert build([str(folder / "in"), "--out", str(folder / "corpus"), "--quiet"]) == 0
+    return folder / "corpus"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("folder", "../../precious"),
+        ("folder", "documents/.."),
+        ("folder", "documents"),
+        ("folder", "/tmp"),
+        ("folder", 5),
+        ("pages", 0),
+        ("pages", "1"),
+        ("pages", 10**30),
+        ("doc_id", None),
+        ("doc_id", "tide"),
+        ("source", "a\0b"),
+        ("copies", [1]),
+    ],
+)
+def test_a_manifest_whose_documents_cannot_be_is_refused_and_nothing_outside_is_touched(
+    tmp_path: Path, name: str, value: Any
+) -> None:
+    corpus = small_corpus(tmp_path)
+    (tmp_path / "precious").mkdir()
+    manifest = manifest_of(corpus)
+    manifest["documents"][0][name] = value
+    (corpus / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    text_pdf(tmp_path / "in" / "harbour.pdf", HARBOUR)  # its old index would be removed
+    with pytest.raises(InputError, match="damaged"):
+        build([str(tmp_path / "in"), "--out", str(corpus), "--quiet"])
+    assert (tmp_path / "precious").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("encoder", {}),
+        ("encoder", "minilm"),
+        ("settings", None),
+        ("settings", {}),
+        ("options", {}),
+        ("options", {"encoder": 5}),
+        ("options", {"encoder": "minilm", "code": "x"}),
+        ("options", {"encoder": "colqwen", "model": {"folder": 5}}),
+    ],
+)
+def test_a_manifest_whose_head_cannot_be_is_refused(tmp_path: Path, name: str, value: Any) -> None:
+    corpus = small_corpus(tmp_path)
+    manifest = manifest_of(corpus)
+    (corpus / MANIFEST).write_text(json.dumps({**manifest, name: value}), encoding="utf-8")
+    with pytest.raises(InputError, match="damaged"):
+        Corpus.open(corpus)
+
+
+def test_indexes_that_changed_places_are_noticed(tmp_path: Path) -> None:
+    corpus = small_corpus(tmp_path)
+    first, second = (corpus / document.folder for document in Corpus.open(corpus).documents.values())
+    shutil.copytree(first, second, dirs_exist_ok=True)
+    with pytest.raises(InputError, match="document is"):
+        joined_index(Corpus.open(corpus))
+
+
+@pytest.mark.parametrize(
+    "offsets",
+    [[0, 10**9], [0, -4], [5, 4], [0], [[0, 4]], [0.5, 4.5]],
+)
+def test_offsets_that_do_not_divide_the_vectors_are_noticed(tmp_path: Path, offsets: Any) -> None:
+    corpus = small_corpus(tmp_path)
+    folder = corpus / next(iter(Corpus.open(corpus).documents.values())).folder
+    np.save(folder / "vectors_offsets.npy", np.array(offsets))
+    told = json.loads((folder / "manifest.json").read_text())
+    told["files"]["vectors_offsets.npy"]["bytes"] = (folder / "vectors_offsets.npy").stat().st_size
+    (folder / "manifest.json").write_text(json.dumps(told))
+    with pytest.raises(InputError, match="offsets"):
+        joined_index(Corpus.open(corpus))
+
+
+def test_a_file_of_the_right_size_that_is_no_index_is_noticed(tmp_path: Path) -> None:
+    corpus = small_corpus(tmp_path)
+    path = corpus / next(iter(Corpus.open(corpus).documents.values())).folder / "vectors.faiss"
+    path.write_bytes(b"x" * path.stat().st_size)
+    with pytest.raises(InputError, match="vectors cannot be read"):
+        joined_index(Corpus.open(corpus))
