@@ -1,6 +1,7 @@
 """What all tests share: no network, one thread, a cache of their own, the sample, real data if there."""
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +12,10 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
+if (
+    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
+):  # as a shell leaves it in the background; children inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
