@@ -12,9 +12,7 @@ import pytest
 os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["LANGSMITH_TRACING"] = "false"
 os.environ["HF_HUB_OFFLINE"] = "1"
-if (
-    signal.getsignal(signal.SIGINT) == signal.SIG_IGN
-):  # as a shell leaves it in the background; children inherit it
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # as in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
