@@ -201,7 +201,10 @@ def _size(given: object) -> tuple[float, float] | None:
         return None
     if any(isinstance(v, bool) or not isinstance(v, int | float) for v in given):
         return None
-    return float(given[0]), float(given[1])
+    try:
+        return float(given[0]), float(given[1])
+    except OverflowError:
+        return None
 
 
 def _shown(value: object) -> str:

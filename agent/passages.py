@@ -23,6 +23,7 @@ DENSE = 0.6  # share of a place's words from which the words between them are ta
 
 _APOSTROPHES = re.compile(r"['’ʼ`´]")
 _DIGIT_COMMA = re.compile(r"(?<=\d),(?=\d)")
+LONGEST = 100  # letters of two words glued together: each place in them is tried
 _ATOM = re.compile(r"\d+(?:\.\d+)*|[^\W\d_]+")
 _HYPHENS = ("-", "\u00ad", "\u2010", "\u2011")
 
@@ -128,7 +129,7 @@ def _told(page: Page, own: list[list[str]], counts: Counter[str], cut: str) -> l
 
 def _parted(key: str, counts: Counter[str]) -> Sequence[str]:
     """An atom, or the two of `counts` that it is made of where they stand apart there."""
-    if key in counts or key[0].isdigit() or len(key) < 6:
+    if key in counts or key[0].isdigit() or not 6 <= len(key) <= LONGEST:
         return (key,)
     for cut in range(2, len(key) - 1):
         if key[:cut] in counts and key[cut:] in counts:

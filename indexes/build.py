@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from indexes.cluster import CORES, Here, Outcome, Pool, open_pool
 from indexes.corpus import DOCUMENTS, IVF, LARGE, Corpus, joined_index, options_record
-from indexes.documents import named_documents
+from indexes.documents import named_documents, named_paths
 from indexes.encoders import load_encoder
 from indexes.encoders.options import DEFAULT, add_encoder_options, given_settings
 from indexes.errors import CommandParser, InputError, one_line, run_command
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     settings = given_settings(options)
     reading = Reading(options.password, options.ocr, options.quiet)
     before = _known(out)
-    documents = named_documents(map(Path, options.documents), before)
+    documents = named_documents(named_paths(options.documents), before)
     name = options.encoder or DEFAULT
     make = functools.partial(load_encoder, name, **settings)
     with open_pool(options.ray, make, cores=options.ray_cores, quiet=options.quiet) as pool:
@@ -67,7 +67,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _checked_out(name: str) -> Path:
     if not name.strip():
         raise InputError("--out is empty; name a folder for the indexes")
-    return Path(name).expanduser().absolute()
+    try:
+        path = Path(name).expanduser().absolute()
+        path.exists()
+    except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: `~nobody`
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InputError(f"--out {name}: cannot be used ({reason}); name another folder") from error
+    return path
 
 
 def _known(out: Path | None) -> dict[Path, str]:

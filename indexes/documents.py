@@ -23,6 +23,23 @@ class Named:
     doc_id: str
 
 
+def named_paths(names: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    """Paths as they were named; an empty name, such as of a variable that is not set, is no folder.
+
+    Raises:
+        InputError: a name is empty, or of a home folder that is not there.
+    """
+    paths = []
+    for name in names:
+        if not os.fspath(name):
+            raise InputError("a document has no name; name a PDF or a folder of page images")
+        try:
+            paths.append(Path(name).expanduser())
+        except RuntimeError as error:  # `~nobody`
+            raise InputError(f"{name}: no such home folder; check the path") from error
+    return paths
+
+
 def documents_in(path: Path) -> list[Path]:
     """The documents that a path stands for: itself, or those in a folder that is none itself.
 
@@ -144,7 +161,7 @@ def open_documents(
 
     with ExitStack() as stack:
         opened: dict[str, Document] = {}
-        for named in named_documents(Path(path) for path in paths):
+        for named in named_documents(named_paths(paths)):
             document = Document.open(named.path, password=password, ocr=ocr, quiet=quiet, doc_id=named.doc_id)
             stack.enter_context(document)
             opened.setdefault(document.sha256, document)

@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -191,3 +192,17 @@ def painted(boxes):
         rows, columns = (box.y1 <= points) & (points <= box.y2), (box.x1 <= points) & (points <= box.x2)
         grid |= rows[:, None] & columns[None]
     return grid
+
+
+def test_a_text_of_a_megabyte_is_done_in_seconds(capsys, sample_pdf, tmp_path):
+    rows = [{"page": 3, "text": "x" * 1_000_000}, {"page": 3, "text": "ab " * 300_000}]
+    start = time.process_time()
+    lines = run(capsys, sample_pdf, "--facts", facts_file(tmp_path, *rows), "--json").splitlines()
+    assert [json.loads(line)["support"] for line in lines] == ["none", "none"]
+    assert time.process_time() - start < 20
+
+
+def test_an_image_size_that_no_number_holds_is_refused(tmp_path):
+    row = {"page": 1, "text": "a", "bbox": [1, 2, 3, 4], "image_size": [10**400, 9]}
+    with pytest.raises(InputError, match="image_size"):
+        read_facts(str(facts_file(tmp_path, row)), "pixels")

@@ -321,3 +321,22 @@ def test_a_file_of_the_right_size_that_is_no_index_is_noticed(tmp_path: Path) ->
     path.write_bytes(b"x" * path.stat().st_size)
     with pytest.raises(InputError, match="vectors cannot be read"):
         joined_index(Corpus.open(corpus))
+
+
+@pytest.mark.parametrize("name", ["", "~nobody-of-this-name/reports"])
+def test_a_name_that_says_nothing_is_not_the_folder_one_is_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    text_pdf(tmp_path / "here.pdf", HARBOUR)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="no name|no such home"):
+        build([name, "--quiet"])
+    with pytest.raises(InputError, match="no name|no such home"), open_documents(["here.pdf", name]):
+        pass
+
+
+@pytest.mark.parametrize("name", [" ", "~nobody-of-this-name/corpus", "x" * 300])
+def test_a_folder_that_cannot_be_is_refused_before_any_work(tmp_path: Path, name: str) -> None:
+    text_pdf(tmp_path / "here.pdf", HARBOUR)
+    with pytest.raises(InputError, match="--out"):
+        build([str(tmp_path / "here.pdf"), "--out", name, "--quiet"])
