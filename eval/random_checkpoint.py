@@ -289,6 +289,21 @@ _REAL: tuple[dict[str, Any], dict[str, Any]] = (
 )
 
 
+def _make_empty(folder: Path) -> None:
+    """Makes a folder to write into, before a model is made.
+
+    Raises:
+        InputError: it holds something, or cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        holds = any(folder.iterdir())
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be written ({error.strerror}); name another folder") from error
+    if holds:
+        raise InputError(f"{folder}: is there already and not empty; name another folder")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes a tiny random checkpoint, and an adapter over it if asked for."""
     parser = argparse.ArgumentParser(
@@ -309,8 +324,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.generator and options.adapter is not None:
         raise InputError("--generator and --adapter: an adapter goes over a ColQwen only; leave one out")
-    if options.folder.exists() and any(options.folder.iterdir()):
-        raise InputError(f"{options.folder}: is there already and not empty")
+    for folder in (options.folder, options.adapter):
+        if folder is not None:
+            _make_empty(folder)
     write = write_generator if options.generator else write_checkpoint
     write(options.folder, options.family, options.seed)
     if options.adapter is not None:

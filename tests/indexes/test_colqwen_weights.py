@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from colqwen_checkpoints import QWEN, adapter, copy_of, edit_json, edit_tensors, merged, picture, refs
 
+from eval.random_checkpoint import main as write_command
 from eval.random_checkpoint import write_adapter
 from indexes.encoders import checkpoints
 from indexes.encoders.colqwen import ColQwenSettings, load_colqwen
@@ -492,3 +493,13 @@ def test_the_command_writes_a_checkpoint_and_an_adapter_and_overwrites_nothing(
         assert load_model(str(folder), device="cpu").dim == 320
     with pytest.raises(InputError, match="not empty"):
         main([str(model)])
+
+
+def test_a_random_checkpoint_is_written_into_an_empty_folder_only(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("kept", encoding="utf-8")
+    new = str(tmp_path / "new")
+    for arguments in ([str(tmp_path)], [str(tmp_path / "file")], [new, "--adapter", str(tmp_path)]):
+        with pytest.raises(InputError, match="name another folder"):
+            write_command(arguments)
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "kept"
+    assert not list((tmp_path / "new").iterdir())
