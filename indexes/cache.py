@@ -10,8 +10,8 @@ import glob
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -72,8 +72,10 @@ def write_atomic(path: Path, data: bytes) -> None:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        temporary = Path(name)
+        name = path.parent / f".{path.name}.{secrets.token_hex(6)}.tmp"
+        # Unlike what `tempfile` makes, others may read it where the user's umask lets them.
+        handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        temporary = name
         with os.fdopen(handle, "wb") as file:
             file.write(data)
             file.flush()
@@ -135,7 +137,8 @@ def scratch_dir(beside: Path) -> Iterator[Path]:
         beside.parent.mkdir(parents=True, exist_ok=True)
         for left in beside.parent.glob(f".{beside.name[:16]}.*.tmp"):
             shutil.rmtree(left, ignore_errors=True)
-        folder = Path(tempfile.mkdtemp(prefix=_scratch_prefix(beside), suffix=".tmp", dir=beside.parent))
+        folder = beside.parent / f"{_scratch_prefix(beside)}{secrets.token_hex(6)}.tmp"
+        folder.mkdir()
     except OSError as error:
         raise write_error(beside, error) from error
     try:

@@ -1,6 +1,7 @@
 """The cache's own promises: atomic, safe between processes, no clash of keys."""
 
 import errno
+import os
 import subprocess
 import sys
 import time
@@ -124,3 +125,15 @@ def test_only_a_few_batches_stay_in_memory(tmp_path: Path) -> None:
     store = PageStore(tmp_path, "d", 1, [None] * 10)
     assert [store.page(n).ref.page for n in range(1, 11)] == list(range(1, 11))
     assert len(store._recent) == PageStore.KEPT
+
+
+def test_what_is_written_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        cache.write_atomic(tmp_path / "file", b"x")
+        with cache.scratch_dir(tmp_path / "folder") as folder:
+            mode = folder.stat().st_mode
+    finally:
+        os.umask(before)
+    assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
+    assert mode & 0o777 == 0o755

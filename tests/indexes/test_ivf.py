@@ -176,9 +176,9 @@ def test_an_index_without_vectors_and_settings_below_one_are_refused(tmp_path: P
 
 def test_settings_follow_the_size_where_they_are_left_open() -> None:
     small, large = IvfSettings().for_size(700_000, 1000), IvfSettings().for_size(75_000_000, 100_000)
-    assert small == IvfSettings(1024, 16, 1000, 50)
-    assert large == IvfSettings(16384, 128, 4000, 500)
-    assert IvfSettings(nprobe=7).for_size(700_000, 1000) == IvfSettings(1024, 7, 1000, 50)
+    assert small == IvfSettings(1024, 16, 1000, 60)
+    assert large == IvfSettings(16384, 128, 4000, 2000)
+    assert IvfSettings(nprobe=7).for_size(700_000, 1000) == IvfSettings(1024, 7, 1000, 60)
     assert IvfSettings().for_size(10, 3) == IvfSettings(4, 4, 10, 3)
 
 
