@@ -152,7 +152,7 @@ import sys
 from pathlib import Path
 sys.path[:0] = [sys.argv[1], sys.argv[1] + "/tests/indexes"]
 from test_parts import ImagePatches, built
-built(Path(sys.argv[2]), ImagePatches(slow=0.05))
+built(Path(sys.argv[2]), ImagePatches(slow=0.4))
 """
 
 
