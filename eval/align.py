@@ -72,7 +72,7 @@ def read_items(path: Path) -> list[Item]:
             continue
         try:
             item = _item(json.loads(line))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             why = f"no {error}" if isinstance(error, KeyError) else error
             raise InputError(f"{path}: line {number}: {why}; python -m eval.align --help says how") from error
         if (item.stage, item.id) in items:

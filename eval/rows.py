@@ -44,7 +44,7 @@ def parsed(line: bytes) -> Any:
     """A line of JSON, None where it is none."""
     try:
         return json.loads(line)
-    except ValueError:  # includes bytes that are no UTF-8
+    except (ValueError, RecursionError):  # includes bytes that are no UTF-8
         return None
 
 

@@ -222,6 +222,7 @@ def open_run(path: Path, identity: Identity) -> Iterator[RunFolder]:
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
+        _check_ours(path)
         lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise write_error(path, error) from error
@@ -241,11 +242,15 @@ def open_run(path: Path, identity: Identity) -> Iterator[RunFolder]:
         os.close(lock)
 
 
+def _check_ours(path: Path) -> None:
+    """Refuses a folder of something else before anything is written there."""
+    other = sorted(file.name for file in path.iterdir() if file.name not in OURS and file.suffix != ".tmp")
+    if other and not (path / MANIFEST).is_file():
+        raise InputError(f"{path}: holds {other[0]} and no run; name a new or empty folder")
+
+
 def _begin(path: Path, identity: Identity) -> dict[str, Any]:
     """The first manifest of a new folder, not yet written."""
-    other = sorted(file.name for file in path.iterdir() if file.name not in OURS and file.suffix != ".tmp")
-    if other:
-        raise InputError(f"{path}: holds {other[0]} and no run; name a new or empty folder")
     if (path / ROWS).is_file() and (path / ROWS).stat().st_size:
         raise InputError(f"{path}: holds rows without a {MANIFEST}; name a new or empty folder")
     import yaml
@@ -296,19 +301,46 @@ def read_manifest(path: Path) -> dict[str, Any]:
         manifest = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise InputError(f"{path}: no run there (no {MANIFEST}); make one with python -m eval.run") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: cannot be read ({error})") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or "identity" not in manifest:
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT or not _is_whole(manifest):
         raise InputError(f"{file}: no manifest of this version's runs; name another folder")
     return manifest
 
 
+def _is_whole(manifest: Mapping[str, Any]) -> bool:
+    """Whether a manifest tells what the run is of, and its sittings, by values that can be."""
+    identity, told = manifest.get("identity"), manifest.get("benchmark")
+    if not isinstance(identity, dict) or not isinstance(manifest.get("sittings"), list):
+        return False
+    texts = [identity.get("benchmark"), identity.get("data")]
+    maybe = []
+    if told is not None:
+        if not isinstance(told, dict) or not {"pdfs", "split"} <= told.keys():
+            return False
+        texts += [told.get("name"), told.get("data")]
+        maybe = [told["pdfs"], told["split"]]
+    return (
+        isinstance(identity.get("config"), dict)
+        and all(isinstance(sitting, dict) for sitting in manifest["sittings"])
+        and all(isinstance(text, str) for text in texts)
+        and all(isinstance(text, str | None) for text in maybe)
+    )
+
+
 def read_ids(path: Path) -> list[str]:
-    """The ids of the questions that a run was asked for, in the benchmark's order."""
+    """The ids of the questions that a run was asked for, in the benchmark's order.
+
+    Raises:
+        InputError: they cannot be read.
+    """
     try:
-        return (path / IDS).read_text(encoding="utf-8").splitlines()
+        text = (path / IDS).read_text(encoding="utf-8")
     except FileNotFoundError:
         return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path / IDS}: cannot be read ({error})") from error
+    return [line for line in text.split("\n") if line]  # splitlines() also divides at U+2028
 
 
 def now() -> str:

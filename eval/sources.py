@@ -53,6 +53,8 @@ def run_source(path: Path, data: Path | None = None, pdfs: Path | None = None) -
     if not folder.is_dir():
         raise InputError(f"{path}: its data are not at {folder} any more; name them with --data DIR")
     given = pdfs or (Path(told["pdfs"]) if told["pdfs"] and data is None else None)
+    if pdfs is None and given is not None and not given.is_dir():
+        given = None  # documents that are gone are problems of questions, as in their own folder
     ids = tuple(read_ids(path))
     return Source(path, told["name"], folder, given, told["split"], ids, manifest["identity"]["data"])
 
@@ -68,6 +70,8 @@ def score_source(source: Source, judge: "Judge | None" = None, workers: int = 4)
     Raises:
         InputError: the data cannot be loaded or are not those of the run, or there is nothing to score.
     """
+    if source.path.is_dir() and source.digest is None and not (source.path / ROWS).is_file():
+        raise InputError(f"{source.path}: no {ROWS} there; name a run folder or a file of predictions")
     everything = _everything(source)
     wanted = None if source.ids is None else set(source.ids)
     questions = [q for q in everything if wanted is None or q.id in wanted]

@@ -81,7 +81,7 @@ def read_sweep(path: Path) -> Sweep:
             raise ValueError(f"format {value['format']!r}, kind {value['kind']!r}")
         settings = tuple(_setting(given) for given in value["settings"])
         return Sweep(value["kind"], str(value["title"]), settings, str(value["note"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: no sweep of this version ({error})") from error
 
 

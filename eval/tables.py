@@ -145,8 +145,13 @@ def _csv(tables: Sequence[Table]) -> str:
     fields = ("table", "system", "aggregate", "measure", "value", "n", "low", "high", "p")
     writer = csv.DictWriter(out, fields, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records(tables))
+    writer.writerows({key: _no_formula(value) for key, value in record.items()} for record in records(tables))
     return out.getvalue()
+
+
+def _no_formula(value: Any) -> Any:
+    """A text that a spreadsheet would compute, such as a slice of a benchmark named `=1+1`, stays a text."""
+    return f"'{value}" if isinstance(value, str) and value.lstrip()[:1] in set("=+-@") else value
 
 
 def _json(tables: Sequence[Table]) -> str:
@@ -167,11 +172,14 @@ LATEX_ESCAPES = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
 }
 
 
 def _tex(text: str) -> str:
-    return "".join(LATEX_ESCAPES.get(c, c) for c in text)
+    return "".join(LATEX_ESCAPES.get(c, c) for c in " ".join(text.split()))
 
 
 def _tex_cell(cell: Cell | None, unit: Unit) -> str:

@@ -265,7 +265,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         manifest = json.loads((folder / MANIFEST).read_bytes())
     except FileNotFoundError as error:
         raise MismatchError("there is no manifest") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise MismatchError(f"the manifest cannot be read ({error})") from error
     if not isinstance(manifest, dict):
         raise MismatchError("the manifest is no object")

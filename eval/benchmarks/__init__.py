@@ -60,6 +60,8 @@ def load(name: str, data: Path, split: str | None = None, pdfs: Path | None = No
         InputError: an unknown name or split, or data that is not there or cannot be read.
     """
     benchmark = find_benchmark(name)
+    if pdfs is not None and not pdfs.is_dir():
+        raise InputError(f"{pdfs}: no such folder; --pdfs names the folder in which the documents lie")
     source = Source(data, pdfs or data / benchmark.folder)
     questions = list(benchmark.read(source))
     if split is not None:

@@ -208,7 +208,7 @@ def _read_json(path: Path, name: str) -> dict[str, Any] | None:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"model {name!r}: {path} cannot be read ({error})") from error
     if not isinstance(value, dict):
         raise InputError(f"model {name!r}: {path} is no JSON object")

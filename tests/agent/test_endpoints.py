@@ -57,6 +57,17 @@ def test_an_endpoint_that_counts_nothing_is_counted_by_the_estimate() -> None:
     assert reply.usage.prompt_tokens > 10 and reply.usage.completion_tokens > 0
 
 
+def test_counts_that_cannot_be_are_not_taken() -> None:
+    whole: dict[str, Any] = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    whole["choices"] = [
+        {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "{}"}}
+    ]
+    whole["usage"] = {"prompt_tokens": -100, "completion_tokens": -5, "total_tokens": -105}
+    with serving([Sends(json.dumps(whole).encode())]) as server:
+        usage = model(server, price_in=1.0).complete(ASK).usage
+    assert usage.prompt_tokens > 10 and usage.completion_tokens > 0 and usage.cost > 0
+
+
 def test_a_stream_gives_the_same_reply() -> None:
     with serving([Says({"a": 3})]) as server:
         reply = model(server, stream=True).complete(ASK)

@@ -208,6 +208,39 @@ def test_a_folder_that_holds_something_else_is_left_alone(data: Path, notes: Pat
     (tmp_path / "run/thesis.tex").write_text("mine")
     with pytest.raises(InputError, match=r"holds thesis.tex and no run"):
         go(data, tmp_path / "run")
+    assert [file.name for file in (tmp_path / "run").iterdir()] == ["thesis.tex"]
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "[" * 100_000,
+        '{"format": 1, "identity": {}, "sittings": []}',
+        '{"format": 1, "identity": {"benchmark": "b", "data": "d", "config": 5}, "sittings": []}',
+        '{"format": 1, "identity": {"benchmark": "b", "data": "d", "config": {}}, "sittings": [3]}',
+        '{"format": 1, "identity": {"benchmark": "b", "data": "d", "config": {}}, "sittings": [],'
+        ' "benchmark": {"name": "b", "data": 7, "pdfs": null, "split": null}}',
+    ],
+)
+def test_a_manifest_that_cannot_be_is_refused_in_one_line(
+    data: Path, notes: Path, tmp_path: Path, manifest: str
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/manifest.json").write_text(manifest)
+    with pytest.raises(InputError, match=r"manifest.json: (no manifest of|cannot be read)"):
+        go(data, tmp_path / "run")
+
+
+def test_lines_nested_without_end_and_ids_that_are_no_text_do_not_stop_a_run_unexplained(
+    data: Path, notes: Path, tmp_path: Path
+) -> None:
+    go(data, tmp_path / "run", limit=1)
+    with (tmp_path / "run/infer.jsonl").open("a") as file:
+        file.write("[" * 100_000 + "\n")
+    assert go(data, tmp_path / "run", limit=2).new == 1 and len(rows_of(tmp_path / "run")) == 2
+    (tmp_path / "run/ids.txt").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match="ids.txt: cannot be read"):
+        go(data, tmp_path / "run")
 
 
 def test_rows_that_nobody_answers_for_are_left_alone(data: Path, notes: Path, tmp_path: Path) -> None:
@@ -376,6 +409,7 @@ def test_wrong_options_are_one_line(data: Path, notes: Path, tmp_path: Path) -> 
         (["--benchmark", "financebench", "--ids", "nowhere.txt"], "nowhere.txt: cannot be read"),
         (["--benchmark", "financebench", "--config", "gpu"], "config 'gpu' is unknown"),
         (["--benchmark", "financebench", "--split", "dev"], "no split 'dev'"),
+        (["--benchmark", "financebench", "--pdfs", "nowhere"], "nowhere: no such folder; --pdfs names"),
     ):
         with pytest.raises(InputError, match=message):
             run_module.main([*options, *base])

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +123,6 @@ def test_regions_and_facts_on_pages_not_cited_count_in_strict_recall_only(questi
 def test_what_could_not_be_judged_is_unscored_and_neither_right_nor_wrong(questions: list[Question]) -> None:
     class Moody(Rules):
         def answer(self, question: Question, prediction: Any) -> Any:
-            from dataclasses import replace
-
             found = super().answer(question, prediction)
             return replace(found, score=None) if question.id == questions[0].id else found
 
@@ -235,6 +234,14 @@ def test_latex_escapes_what_it_must() -> None:
     assert r"x \& y & strict & 50.0 {\scriptsize [25.0, 75.0]} {\scriptsize $n{=}4$} & -- \\" in text
 
 
+def test_hostile_names_stay_texts_in_every_format() -> None:
+    (row,) = TABLE.rows[:1]
+    table = replace(TABLE, rows=(replace(row, name="=1+1|<b>\nx"),))
+    assert r"| =1+1\|<b> x" in render([table], "md")
+    assert r"=1+1\textbar{}\textless{}b\textgreater{} x &" in render([table], "latex")
+    assert next(csv.DictReader(io.StringIO(render([table], "csv"))))["system"] == "'=1+1|<b>\nx"
+
+
 # ---- the command
 
 
@@ -313,23 +320,36 @@ def test_data_that_changed_or_are_gone_are_refused_in_one_line(run: Path, tmp_pa
     assert main([str(run), "--data", str(data)]) == 0
 
 
-def test_wrong_options_are_one_line(run: Path, tmp_path: Path) -> None:
+def test_wrong_options_are_one_line(run: Path, tmp_path: Path, data: Path) -> None:
     for options, message in (
         ([], "nothing to score"),
         ([str(tmp_path)], "no run there"),
         ([str(run), "--benchmark", "docscope"], "--benchmark goes with --predictions"),
         (["--predictions", "x.jsonl"], "needs --benchmark NAME and --data DIR"),
         ([str(run), "--format", "html"], "invalid choice: 'html'"),
+        ([str(run), "--pdfs", str(tmp_path / "nowhere")], "nowhere: no such folder"),
+        (
+            ["--benchmark", "docscope", "--data", str(data), "--predictions", str(data)],
+            "no infer.jsonl there; name a run folder or a file",
+        ),
     ):
         with pytest.raises(InputError, match=message):
             main(options)
+    assert not (data / "summary.json").exists()
+
+
+def test_a_run_whose_folder_of_documents_is_gone_is_still_scored(run: Path, tmp_path: Path) -> None:
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["benchmark"]["pdfs"] = str(tmp_path / "gone")
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    assert run_source(run).pdfs is None
 
 
 def test_damaged_lines_are_counted_beside_the_result(run: Path) -> None:
     with (run / "infer.jsonl").open("a") as file:
-        file.write('{"question_id": "smoke-09", "sta')
+        file.write("[" * 100_000 + '\n{"question_id": "smoke-09", "sta')
     found = score_source(run_source(run))
-    assert found.broken == 1 and found.count("missing") == 2
+    assert found.broken == 2 and found.count("missing") == 2
 
 
 def test_scorers_load_no_model_library() -> None:

@@ -231,4 +231,9 @@ def read_message(message: Any) -> Reply:
     if refusal:
         text, stop = text or str(refusal), "refusal"
     usage = message.usage_metadata or {}
-    return Reply(text, stop, usage.get("input_tokens"), usage.get("output_tokens"))
+    return Reply(text, stop, _count(usage.get("input_tokens")), _count(usage.get("output_tokens")))
+
+
+def _count(told: Any) -> int | None:
+    """A number of tokens; None for what can be none."""
+    return told if isinstance(told, int) and told >= 0 else None
