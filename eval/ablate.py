@@ -216,7 +216,7 @@ def job_of(options: argparse.Namespace) -> Job:
     ids = None
     if options.ids is not None:
         try:
-            lines = options.ids.read_text(encoding="utf-8").splitlines()
+            lines = options.ids.read_text(encoding="utf-8").split("\n")
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"--ids {options.ids}: cannot be read ({error})") from error
         ids = [line.strip() for line in lines if line.strip()]

@@ -293,7 +293,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _ids(path: Path) -> list[str]:
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"--ids {path}: cannot be read ({error})") from error
     return [line.strip() for line in lines if line.strip()]
