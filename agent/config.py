@@ -8,13 +8,19 @@ from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from agent.frames import BoxFrame
 from indexes.errors import InputError
 
-_STRICT = ConfigDict(frozen=True, extra="forbid", strict=True)
+_STRICT = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+_SECRETIVE = {
+    "key_env": "expected the name of an environment variable in capitals, such as MY_KEY",
+    "base_url": "expected an address such as http://127.0.0.1:8000/v1, without a user, a password, ? or #",
+}
+"""What is said of a dial that may hold a key by mistake; its value is not shown."""
 
 
 class Endpoint(BaseModel):
@@ -55,6 +61,14 @@ class Endpoint(BaseModel):
     price_in: float = Field(default=0.0, ge=0)
     price_out: float = Field(default=0.0, ge=0)
     cache: bool = True
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, url: str | None) -> str | None:
+        parts = urlsplit(url or "http://none")  # raises ValueError, as `port` does, where it is no address
+        if not parts.hostname or parts.port == 0:
+            raise ValueError("no host, or no port that can be")
+        return url
 
 
 class View(BaseModel):
@@ -212,8 +226,10 @@ def _validated(values: dict[str, Any], name: str, where: str, given: Mapping[str
     except ValidationError as error:
         first = error.errors()[0]
         key, got = ".".join(map(str, first["loc"])), first["input"]
-        shown = "not a name" if key.endswith("key_env") else f"{reprlib.repr(got)[:100]}"  # it may be a key
-        what = f"{where}: {key} is {shown}"
+        secretive = _SECRETIVE.get(key.rpartition(".")[2])
+        if secretive:
+            raise InputError(f"{where}: {key}: {secretive}") from None
+        what = f"{where}: {key} is {reprlib.repr(got)[:100]}"
         if key in given:
             what = f"--{key.replace('_', '-')} {got}"
         raise InputError(f"{what}: {first['msg'].lower()}") from error

@@ -146,11 +146,12 @@ def test_lost_connections_and_replies_that_are_no_completion_are_tried_again() -
             model(server, retries=1).complete(ASK)
 
 
-def test_a_server_that_is_not_there_is_one_line() -> None:
+@pytest.mark.parametrize("retries", [0, 5])
+def test_a_server_that_is_not_there_is_one_line(retries: int) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    endpoint = Endpoint(base_url=f"http://127.0.0.1:{port}/v1", cache=False)
+    endpoint = Endpoint(base_url=f"http://127.0.0.1:{port}/v1", cache=False, retries=retries)
     with pytest.raises(InputError, match=f"127.0.0.1:{port}/v1: cannot be reached: .*is the server running"):
         ChatModel("m", endpoint, sleep=lambda seconds: None).complete(ASK)
 

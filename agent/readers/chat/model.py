@@ -202,7 +202,7 @@ class ChatModel:
         ):
             text = f"{place}: the request is refused ({fault.status}): {said}"
             raise ModelError(text) if plain_request else _RefusedError(text, overflow=fault.overflow)
-        if fault.unreachable and not self._answered and attempt > 1:
+        if fault.unreachable and not self._answered and attempt > min(1, self.endpoint.retries):
             raise InputError(f"{place}: cannot be reached: {said}; is the server running?") from error
         if attempt > self.endpoint.retries:
             tries = f"{attempt} tries" if attempt > 1 else "1 try"
