@@ -59,7 +59,7 @@ class ScriptedServer:
     Attributes:
         requests: the bodies in the order in which they came.
         headers: of each request.
-        at_once: the most requests that were served at the same time.
+        at_once: the most requests whose replies were made at the same time.
     """
 
     def __init__(self, script: Script) -> None:
@@ -99,6 +99,10 @@ class ScriptedServer:
             self.at_once = max(self.at_once, self._now)
         try:
             action = self.script(body)
+        finally:
+            with self.lock:  # before the reply is out: its reader may ask again at once
+                self._now -= 1
+        try:
             if isinstance(action, Drops):
                 handler.close_connection = True
             elif isinstance(action, Hangs):
@@ -114,9 +118,6 @@ class ScriptedServer:
                 _send(handler, 200, json.dumps(completion(body, action)).encode())
         except (BrokenPipeError, ConnectionResetError):
             pass
-        finally:
-            with self.lock:
-                self._now -= 1
 
     def _hang(self, handler: BaseHTTPRequestHandler, action: Hangs) -> None:
         handler.send_response(200)
