@@ -91,6 +91,12 @@ def visit(browser: Any) -> Iterator[Any]:
 # ---- in a browser
 
 
+def opened(tab, question):
+    """Opens a question; the browser tells the page of it a moment after the click."""
+    tab.locator(f"{question} > summary").click()
+    tab.locator(f"{question} article").first.wait_for()
+
+
 def test_the_page_renders_and_says_how_many_questions_there_are(visit, html):
     tab = visit(html)
     assert tab.locator("h1").inner_text() == "docscope: fake"
@@ -133,7 +139,7 @@ def test_the_filters_work_alone_and_together(visit, html):
 def test_a_script_in_a_documents_text_stays_text(visit, html):
     tab = visit(html)
     for place in range(10):
-        tab.locator(f"#q{place} > summary").click()
+        opened(tab, f"#q{place}")
     body = tab.locator("body").inner_text()
     assert "<script>window.hacked=1</script>" in body
     assert "{{ 7 * 7 }}" in body
@@ -147,6 +153,7 @@ def test_a_question_shows_its_pages_with_red_and_green_boxes_when_it_is_opened(v
     first = tab.locator("#q0")
     assert first.locator("article").count() == 0  # nothing is made before it is asked for
     first.locator("> summary").click()
+    first.locator("article").first.wait_for()
     picture = first.locator(".sheet img").first
     picture.scroll_into_view_if_needed()
     tab.wait_for_function("document.querySelector('#q0 .sheet img').naturalWidth > 0")
@@ -162,7 +169,7 @@ def test_a_question_shows_its_pages_with_red_and_green_boxes_when_it_is_opened(v
 
 def test_a_fact_lights_up_with_its_box(visit, html):
     tab = visit(html)
-    tab.locator("#q0 > summary").click()
+    opened(tab, "#q0")
     tab.locator("#q0 li[data-fact=f1]").hover()
     assert tab.locator("#q0 .box.predicted.lit").count() >= 1
 
@@ -177,7 +184,7 @@ def test_a_link_to_a_question_opens_it(visit, html):
 def test_nothing_is_wider_than_the_window(visit, html, width):
     tab = visit(html, width)
     for place in (0, 1, 3):
-        tab.locator(f"#q{place} > summary").click()
+        opened(tab, f"#q{place}")
     assert tab.evaluate("document.documentElement.scrollWidth") <= width
 
 
@@ -185,7 +192,7 @@ def test_pictures_may_lie_beside_the_page(visit, run_folder, tmp_path):
     report(run_folder, tmp_path / "r.html", pictures="beside")
     assert list((tmp_path / "r_files").glob("*.webp"))
     tab = visit(tmp_path / "r.html")
-    tab.locator("#q0 > summary").click()
+    opened(tab, "#q0")
     tab.locator("#q0 .sheet img").first.scroll_into_view_if_needed()
     tab.wait_for_function("document.querySelector('#q0 .sheet img').naturalWidth > 0")
 
@@ -199,7 +206,7 @@ def test_a_thousand_questions_are_opened_and_filtered(visit, run_folder, tmp_pat
     assert tab.locator("article").count() == 0
     tab.select_option("#stage", "bbox")
     assert tab.locator("#count").inner_text() == "100 of 1000"
-    tab.locator("#q1 > summary").click()
+    opened(tab, "#q1")
     assert tab.locator("article").count() == 1
 
 
