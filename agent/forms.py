@@ -57,9 +57,9 @@ _ANOTHER = re.compile(r",? (?:and |or )?(?:1[5-9]|20)\d\d(?![\d,.]\d|\d)")
 _DATES = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"(?<![\d.,]){_DAY} ?(?:of )?{_MONTH},? ?{_YEAR}",
-        rf"\b{_MONTH} ?{_DAY}(?!\d),? ?{_YEAR}",
-        rf"\b{_MONTH},? (?:of )?{_YEAR}",
+        rf"(?<![\d.,]){_DAY}[ /-]?(?:of )?{_MONTH},?[ /-]?{_YEAR}",
+        rf"\b{_MONTH}[ /-]?{_DAY}(?!\d),?[ /-]?{_YEAR}",
+        rf"\b{_MONTH},?[ /-](?:of )?{_YEAR}",
         rf"(?<![\d.,]){_DAY} (?:of )?{_MONTH}",
         rf"\b{_MONTH} {_DAY}(?![\d%]|[.,]\d)",
     )

@@ -26,6 +26,12 @@ _NTH = {
 _ELLIPSIS = re.compile(r"\s*(?:\.\.\.+|…)\s*")
 _DIGIT_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _KEPT = re.compile(r"(?<=\d)\.(?=\d)|[^\W_]")
+_RUN = re.compile(r"[^\W_]+")
+_QUOTES = str.maketrans(dict.fromkeys("“”„«»‟", '"'))
+_SPACELESS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""Letters of scripts that put no space between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,16 @@ def is_number(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 
+def runs(text: str) -> list[str]:
+    """The runs of letters and digits in a text: `=X("a",b_1)` is `x`, `a`, `b`, `1`."""
+    return _RUN.findall(folded(text).casefold())
+
+
+def _printed(text: str) -> str:
+    """A text as it is printed, but for letter case, compatibility forms and the shape of quotation marks."""
+    return " ".join(folded(text).casefold().translate(_QUOTES).split())
+
+
 class PageText:
     """A page's words prepared once for many look-ups."""
 
@@ -81,6 +97,11 @@ class PageText:
     def plain(self) -> str:
         """The words as one text, compatibility forms made plain."""
         return folded(" ".join(self.page.words.texts))
+
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The vocabulary, and the runs of letters and digits that punctuation divides within its words."""
+        return self.vocabulary | frozenset(run for word in self.page.words.texts for run in runs(word))
 
     @cached_property
     def numbers(self) -> dict[float, list[Printed]]:
@@ -120,6 +141,16 @@ class PageText:
             at += len(folded(word)) + 1
         return starts
 
+    @cached_property
+    def _verbatim_text(self) -> tuple[str, list[int]]:
+        """The words as they are printed, as one text, and where each begins in it."""
+        words = [_printed(word) for word in self.page.words.texts]
+        starts, at = [], 0
+        for word in words:
+            starts.append(at)
+            at += len(word) + 1
+        return " ".join(words), starts
+
     def word_at(self, character: int) -> int:
         """The word that holds a character of `plain`."""
         return max(0, bisect_right(self._places, character) - 1)
@@ -137,6 +168,7 @@ class PageText:
         """
         parts = [part for part in (tokens(piece) for piece in _ELLIPSIS.split(quote)) if part]
         whole = self._contiguous([t for part in parts for t in part], hint) if parts else None
+        whole = whole or (self._verbatim(quote, hint) if parts else None)
         if whole is not None:
             return whole
         matches = [self._find(part, hint) for part in parts]
@@ -177,12 +209,34 @@ class PageText:
             at = self._text.find(wanted, at + 1)
         return Match((best,), exact=True) if best else None
 
+    def _verbatim(self, quote: str, hint: Collection[int]) -> Match | None:
+        """A quote letter by letter, within a longer word too: `"a"` in `=X("a","b")`, but not in `cat`."""
+        wanted = _printed(quote)
+        first = next((i for i, c in enumerate(wanted) if c.isalnum()), len(wanted))
+        last = next((i for i in range(len(wanted), 0, -1) if wanted[i - 1].isalnum()), 0)
+        wanted = wanted[first:last]
+        text, starts = self._verbatim_text
+        best: tuple[int, int] | None = None
+        at = text.find(wanted) if wanted else -1
+        while at >= 0:
+            end = at + len(wanted)
+            if _bounded(text, at, end):
+                span = bisect_right(starts, at) - 1, bisect_right(starts, end - 1)
+                best = best or span
+                if not hint or any(index in hint for index in range(*span)):
+                    best = span
+                    break
+            at = text.find(wanted, at + 1)
+        return Match((best,), exact=True) if best else None
+
     def _whole(self, start: int, end: int, span: tuple[int, int]) -> bool:
         """Whether a match begins and ends where words do; a long one may not where letters are glued."""
         first, last = self._starts[span[0]], self._starts[span[1] - 1] + len(self.tokens[span[1] - 1])
         text = self._text
         if end - start < SHORT:
-            return start == first and end == last
+            several = end - start > 1
+            begins = start == first or (several and _SPACELESS.match(text[start]))
+            return bool(begins and (end == last or (several and _SPACELESS.match(text[end - 1]))))
         cuts_number = (start > first and is_number(text[start - 1 : start + 1])) or (
             end < last and is_number(text[end - 1 : end + 1])
         )
@@ -228,6 +282,20 @@ class PageText:
                 if seen not in need and not is_number(seen) and one_slip(wanted, seen):
                     near[seen] = wanted
         return near
+
+
+def _bounded(text: str, start: int, end: int) -> bool:
+    """Whether neither a letter nor a digit goes on at the ends of a part, nor a number: `577` in `1,577`."""
+    for inner, outer, beyond in ((start, start - 1, start - 2), (end - 1, end, end + 1)):
+        if not 0 <= outer < len(text):
+            continue
+        spaceless = end - start > 1 and _SPACELESS.match(text[inner])
+        if not spaceless and (text[outer].isalnum() or unicodedata.category(text[outer])[0] == "M"):
+            return False
+        far = text[beyond] if 0 <= beyond < len(text) else ""
+        if text[inner].isdigit() and text[outer] in ".,'" and far.isdigit():
+            return False
+    return True
 
 
 def same_words(a: Sequence[str], b: Sequence[str]) -> float:

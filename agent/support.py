@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.forms import CURRENCIES, Day, Printed, dates, folded, printed_numbers
-from agent.matching import MIN_SHARE, Match, PageText, is_number, token, tokens
+from agent.matching import MIN_SHARE, Match, PageText, is_number, runs, token, tokens
 from agent.types import Support
 from indexes.plain import plain
 
@@ -15,7 +15,7 @@ HALF = 0.5  # the same for a statement with a number of more than three digits, 
 
 _FACTORS = (1e3, 1e6, 1e9)
 _WORD = re.compile(r"\S+")
-_PHRASE = re.compile(r"[“„«\"]([^“”„«»\"]{2,300})[”“»\"]")
+_PHRASE = re.compile(r"[“„«\"]([^“”„«»\"]{1,300})[”“»\"]|[「『]([^「」『』]{1,300})[」』]")
 _LOSS = re.compile(
     r"\b(?:loss|decreas|declin|fell|fall|drop|lower|reduc|down|negative|deficit|less|minus|outflow|used|paid|pay|"
     r"purchas|repurchas|repa[iy]|expen[sd]|cost|charge|spen[dt]|depreciat|amorti[sz]|impair|dividend|accumulated)",
@@ -110,11 +110,11 @@ def verify_fact(
                 missing.append(number.text)
         telling = telling or len(number.text.strip("0")) > 3
         level = min(level, known[key])
-    for phrase in _PHRASE.findall(text):
-        stands = page.find(phrase) if tokens(phrase) else Match((), exact=True)
-        if stands is None:
+    for phrase in dict.fromkeys(map("".join, _PHRASE.findall(text))):
+        found = _phrase_stands(phrase, quote, page, match)
+        if not found:
             missing.append(f"“{plain(phrase, 60)}”")
-        level = min(level, 0 if stands is None else 1 + stands.exact)
+        level = min(level, found)
     names = _absent_names(plain_text, page, days)
     support = _support((text, quote), page, match, visual, (level, not names, telling))
     return Verified(support, tuple(missing) + (tuple(names) if support != "exact" else ()))
@@ -128,10 +128,38 @@ def _support(
         return "exact" if match.exact and level == 2 and names else "approximate"
     if match is None and visual:
         return "visual"
-    content = [t for t in tokens(text) if len(t) > 3 and not is_number(t) and t not in _SAID_ANYWHERE]
-    share = sum(t in page.vocabulary for t in content) / len(content) if content else float(telling)
+    told = ((token(word), runs(word)) for word in text.split())
+    content = [t for t in told if len(t[0]) > 3 and not is_number(t[0]) and t[0] not in _SAID_ANYWHERE]
+    stand = sum(t in page.known or page.known.issuperset(parts) for t, parts in content)
+    share = stand / len(content) if content else float(telling)
     enough = FEW if not telling else HALF
     return "approximate" if not quote and level and names and share >= enough else "none"
+
+
+def _phrase_stands(phrase: str, quote: str, page: PageText, match: Match | None) -> int:
+    """2 where a quoted phrase stands on the page word by word or within words, 1 where nearly, else 0.
+
+    What stands in the fact's own quote stands on the page where the quote does. A phrase that is a number
+    stands where the number does, such as one of two in `=X(1,42)`.
+    """
+    if not tokens(phrase):
+        return 2
+    near = page.find(phrase)
+    if near is not None and near.exact:
+        return 2
+    told, said = runs(quote), runs(phrase)
+    if match is not None and match.exact and not any(map(is_number, said)):
+        if any(told[i : i + len(said)] == said for i in range(len(told) - len(said) + 1)):
+            return 2
+    bare = folded(phrase).strip()
+    numbers = printed_numbers(bare)
+    if (
+        len(numbers) == 1
+        and numbers[0].text == bare
+        and _number_stands(numbers[0], bare, page, frozenset()) == 2
+    ):
+        return 2
+    return int(near is not None)
 
 
 def _number_stands(number: Printed, text: str, page: PageText, counted: frozenset[float]) -> int:
@@ -198,7 +226,7 @@ def _same(number: Printed, candidate: tuple[Printed, float], text: str, page: Pa
         level = 1
     after = text[number.end : number.end + 14]
     unit = None if after[:1] != " " else _UNIT.get(after.strip().split(" ")[0].strip(".,;:)").lower())
-    if unit is not None and not unit & page.vocabulary:
+    if unit is not None and not unit & page.known:
         level = 1
     return level
 
@@ -234,7 +262,8 @@ def _absent_names(text: str, page: PageText, days: Sequence[Day]) -> list[str]:
             continue
         if CURRENCIES.get(name) in page.currencies:
             continue
-        if not {name, bare} & page.vocabulary and not (len(bare) > 3 and page.holds(bare)):
+        stands = {name, bare} & page.known or (len(bare) > 3 and page.holds(bare))
+        if not stands and not page.known.issuperset(runs(word)):
             absent.append(word.strip("()[].,;:'\""))
     return absent
 

@@ -242,11 +242,49 @@ STANDS = [
 ]
 
 
-@pytest.mark.parametrize(("page", "said", "support"), STANDS)
+WITHIN_WORDS = [
+    ('Type =X("aa","bb") there', 'The call takes "aa" and "bb"', "exact"),
+    ('Type =X("aa","bb") there', 'The call takes "a"', "none"),
+    ('Type =X("a","b") there', 'The call takes "b"', "exact"),
+    ("Type a catalog there", 'It names a "cat"', "none"),
+    ("Type a catalog there", 'It names a "log"', "none"),
+    ("The snake_case_name is set", 'It says "case"', "exact"),
+    ("See http://x.org/2022/Bob there", 'Bob stands under "x.org" and "2022"', "exact"),
+    ("See http://x.org/2022/Bob there", 'Rob stands under "x.org"', "approximate"),
+    ("Rated by USA/EU-Agency(Oslo) only", "The EU, the USA and Oslo", "exact"),
+    ("Rated by USA/EU only", "Rated by SA", "approximate"),
+    ('{"name":"Jo Li","age":42,"on":"12/31/2022"}', '"Jo Li" was 42 on 31 December 2022', "exact"),
+    ('{"name":"Jo Li","age":42,"on":"12/31/2022"}', '"Jo Li" was 43 on 31 December 2022', "none"),
+    ('{"name":"Jo Li","age":42,"on":"12/31/2022"}', '"Jo Li" was 42 on 30 December 2022', "none"),
+    ("Type =X(A1,42) there", 'It takes "42"', "exact"),
+    ("Type =X(A1,42) there", 'It takes "2"', "none"),
+    ("It has 1,577 sites", 'It has "577 sites"', "none"),
+    ("It has 1,577 sites", 'It has "577"', "none"),
+    ("It has 577.5 sites", 'It has "577"', "none"),
+    ("log[03-Mar-2022]:start", "It began on 3 March 2022", "exact"),
+    ("log[03-Mar-2022]:start", "It began in May 2022", "none"),
+    ("会社は「売上高の増加」と発表した", "会社は「売上高」と発表した", "exact"),
+    ("会社は「売上高の増加」と発表した", "会社は「利益」と発表した", "none"),
+]
+
+
+@pytest.mark.parametrize(("page", "said", "support"), [*STANDS, *WITHIN_WORDS])
 def test_numbers_dates_names_and_phrases_of_a_fact_are_looked_for(page, said, support) -> None:
     made = make_page(1, [page])
     found = ground(FactDraft(made.ref, said, page, 0.5), PageText(made))
     assert isinstance(found, Grounded) and found.support == support, found
+
+
+def test_what_stands_in_a_quote_that_was_found_stands_on_the_page() -> None:
+    page = make_page(1, ['Enter =IF(A1="yes",Total_Net,"n/a") in B2'])
+    found = PageText(page).find('"yes"')
+    assert found is not None and found.exact and found.ranges == ((1, 2),)
+    for quote in ('=IF(A1="yes",Total_Net,"n/a")', "IF(A1=“yes”, Total_Net, “n/a”)", ""):
+        said = FactDraft(page.ref, 'Enter "yes", "n/a" and "Total_Net" in B2', quote, 0.5, words=((1, 2),))
+        assert ground(said, PageText(page)).support == ("exact" if quote else "approximate")
+    assert PageText(page).find('"no"') is None and PageText(page).find("ye") is None
+    hinted = PageText(make_page(1, ['X("a") Y("a")'])).find('"a"', {1})
+    assert hinted is not None and hinted.ranges == ((1, 2),)
 
 
 def test_a_digit_changed_anywhere_in_a_number_is_never_borne_out() -> None:
