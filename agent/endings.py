@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from agent.coverage import with_coverage
 from agent.replies import guarded, sound_costs
-from agent.state import Run, State, Timer
-from agent.trajectory import RoundRecord, StepError, StopReason
-from agent.types import Usage
+from agent.state import Run, State, Timer, answered
+from agent.trajectory import RoundRecord, StepError
+from agent.types import DraftAnswer, Objection, Usage
 from agent.verify import abstention, checked, marked, objection
 from indexes.plain import plain
 
@@ -27,7 +27,7 @@ def answer(state: State, run: Run) -> State:
         return update | {"reply": failed, "failure": _said(errors), "stop": "error", "usage": cost}
     if not facts and _nothing_was_read(state):
         failures = [error for item in state["rounds"] for error in item.errors]
-        return update | {"reply": reply, "failure": _said(failures), "stop": "error"}
+        update |= {"failure": _said(failures), "stop": "error"}
     return update | {"reply": reply, "usage": reply.usage}
 
 
@@ -51,38 +51,47 @@ def _said(errors: Sequence[StepError]) -> str:
 
 
 def verify(state: State, run: Run) -> State:
-    """Lets an answer through that follows from its facts; else one revision on the best fact, or none.
+    """Lets an answer through that follows from its facts; else one revision, told the objection, or none.
 
     What does not follow even then is an abstention, or with `unsupported: mark` stays and is marked.
     """
-    timer, errors, reply = Timer(run.clock), list[StepError](), state["reply"]
-    facts, question, made = state.get("facts", []), state["question"], state["strategy"]
-    stop: StopReason = state["stop"]
-    why = objection(reply, question, made, facts)
+    timer, errors, facts = Timer(run.clock), list[StepError](), state.get("facts", [])
+    reply, stop = answered(state)
+    why = _objection(reply, state)
     update: State = {"revised": why}
     if why is not None:
-        revision, cost = None, Usage()
-        by_id = {fact.id: fact for fact in facts}
-        cited = [by_id[i] for i in reply.fact_ids if i in by_id and by_id[i].support != "none"]
-        best = max(
-            cited or [f for f in facts if f.support != "none"], key=lambda fact: fact.score, default=None
-        )
-        if best is not None:
-            with guarded("verify", errors):
-                given = run.reader.answer(question, made, [best])
-                revision = checked(sound_costs(given), [best])
-                cost = revision.usage
-        if revision is None or objection(revision, question, made, facts) is not None:
+        revision, cost = _revision(Objection(reply, why), state, run, errors)
+        if revision is None or _objection(revision, state) is not None:
+            notes = () if revision is None else revision.notes
             revision = abstention(f"the answer {plain(reply.text, 80)!r} was not let through: {why}")
             if run.config.unsupported == "mark" and plain(reply.text):
-                revision = replace(marked(reply, why), usage=Usage(), notes=())
-        notes = (*reply.notes, *revision.notes)
-        reply = replace(revision, usage=reply.usage + cost, notes=notes)
+                revision = marked(reply, why)
+            revision = replace(revision, notes=notes)
+        reply = replace(revision, usage=reply.usage + cost, notes=(*reply.notes, *revision.notes))
         update["usage"] = cost
-        update["reply"] = reply
+    if state["strategy"].sweep:
+        reply = with_coverage(reply, state.get("seen", ()), run.sizes, state["rounds"], facts)
     if stop == "answered" and reply.abstains:
         stop = "abstained"
-    if made.sweep:
-        reply = with_coverage(reply, state.get("seen", ()), run.sizes, state["rounds"], facts)
-        update["reply"] = reply
-    return update | {"stop": stop, "errors": errors, "seconds": {"verify": timer()}}
+    return update | {"reply": reply, "stop": stop, "errors": errors, "seconds": {"verify": timer()}}
+
+
+def _objection(reply: DraftAnswer, state: State) -> str | None:
+    """What speaks against an answer: what its reader found itself, else what verification finds."""
+    if reply.unsupported and not reply.abstains:
+        return reply.unsupported
+    return objection(reply, state["question"], state["strategy"], state.get("facts", []))
+
+
+def _revision(
+    against: Objection, state: State, run: Run, errors: list[StepError]
+) -> tuple[DraftAnswer | None, Usage]:
+    """The reader's second answer and what it cost; None where it fails, or no fact is borne out anyway."""
+    facts = state.get("facts", [])
+    if all(fact.support == "none" for fact in facts):
+        return None, Usage()
+    revision, costs = None, list[Usage]()
+    with guarded("verify", errors, costs):
+        given = run.reader.answer(state["question"], state["strategy"], facts, against)
+        revision = checked(sound_costs(given), facts)
+    return revision, sum(costs, Usage()) if revision is None else revision.usage

@@ -1,4 +1,4 @@
-"""The graph: plan -> retrieve -> read -> record -> decide -> (retrieve | answer) -> verify.
+"""The graph: plan -> retrieve -> read -> record -> decide -> (retrieve | answer) -> verify -> (decide | end).
 
 LangGraph runs the nodes of `agent.nodes` and `agent.endings`; budgets of rounds, pages and seconds end a run
 in `decide`, with the best it has. The recursion limit is set beyond what the rounds can reach.
@@ -6,14 +6,14 @@ in `decide`, with the best it has. The recursion limit is set beyond what the ro
 
 import os
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from contextlib import nullcontext
 from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
-from agent import endings, nodes
-from agent.state import Run, State, spent
+from agent import endings, nodes, stopping
+from agent.state import Run, State, answered, spent
 from agent.steps import THREAD, earlier, kept_steps, steps_file
 from agent.tracing import untraced
 from agent.trajectory import Trajectory
@@ -22,7 +22,9 @@ from indexes.types import PageRef
 
 Watch = Callable[[str, State], None]
 
-NODES_A_ROUND = 4
+NODES_A_ROUND = 7
+"""Retrieve, read, record, decide; an answer tried in vain, its verification, decide again."""
+
 SLACK = 10
 
 LIBRARIES = ("faiss-cpu", "langgraph", "numpy", "pydantic", "pymupdf", "torch", "transformers")
@@ -54,9 +56,11 @@ def build(run: Run, checkpointer: Any = None) -> Any:
     graph.add_edge("retrieve", "read")
     graph.add_edge("read", "record")
     graph.add_edge("record", "decide")
-    graph.add_conditional_edges("decide", nodes.go_on, ["retrieve", "answer"])
+    ways: dict[Hashable, str] = {"retrieve": "retrieve", "answer": "answer", "end": END}
+    graph.add_conditional_edges("decide", stopping.after_decide, ways)
     graph.add_edge("answer", "verify")
-    graph.add_edge("verify", END)
+    again: dict[Hashable, str] = {"decide": "decide", "end": END}
+    graph.add_conditional_edges("verify", partial(stopping.after_verify, run=run), again)
     return graph.compile(checkpointer=checkpointer)
 
 
@@ -114,13 +118,14 @@ def _run(graph: Any, begin: State | None, run: Run, watch: Watch | None) -> Stat
             for step, update in chunk.items():
                 watch(step, update)
     # A run that was broken off after its last step has nothing left to do.
-    return state if "reply" in state else graph.get_state(config).values
+    return state if state.get("reply") is not None else graph.get_state(config).values
 
 
 def _trajectory(
     state: State, run: Run, question_id: str, model: str, timings: dict[str, float]
 ) -> Trajectory:
     facts = tuple(state.get("facts", []))
+    reply, stop = answered(state)
     return Trajectory(
         question_id=question_id,
         question=state["question"],
@@ -129,8 +134,8 @@ def _trajectory(
         plan=state["strategy"],
         rounds=tuple(state["rounds"]),
         facts=facts,
-        reply=state["reply"],
-        stop=state["stop"],
+        reply=reply,
+        stop=stop,
         failure=state.get("failure"),
         errors=tuple(state.get("errors", [])),
         labels={

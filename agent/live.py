@@ -27,6 +27,7 @@ class Live:
         self._stream = stream
         self._several = several
         self._labels: dict[str, dict[int, str | None]] = {}
+        self._slips: set[str] = set()  # notes of the round's decision and answer that were shown
 
     def __call__(self, step: str, update: State) -> None:
         """Shows what a step changed; `resume` is the state of a run that was broken off and goes on."""
@@ -37,8 +38,8 @@ class Live:
             "retrieve": self._retrieved,
             "read": self._read,
             "record": self._recorded,
-            "decide": _decided,
-            "answer": _answered,
+            "decide": self._decided,
+            "answer": self._answered,
             "verify": _verified,
         }.get(step)
         for line in told(update) if told else ():
@@ -53,6 +54,7 @@ class Live:
 
     def _retrieved(self, update: State) -> list[str]:
         record = update["rounds"][-1]
+        self._slips = set()
         queries = "; ".join(f'"{plain(query, 80)}"' for query in record.queries)
         found = [self._place_of(page.ref) for page in record.retrieved[:LISTED]]
         more = len(record.retrieved) - len(found)
@@ -83,6 +85,23 @@ class Live:
         lines += [f"  and {more} more facts"] if more > 0 else []
         return [*lines, f"  {dropped} dropped, not borne out by the page"] if dropped else lines
 
+    def _decided(self, update: State) -> list[str]:
+        record: RoundRecord = update["rounds"][-1]
+        if record.decision is None:
+            return []
+        does = {None: "going on", "abstained": "giving up"}.get(update.get("stop"), "answering")
+        return [*self._fresh(record.decision.notes), f"  {does}: {plain(record.decision.reason, WIDTH)}"]
+
+    def _answered(self, update: State) -> list[str]:
+        reply = update["reply"]
+        return [*self._fresh(reply.notes if reply else ()), *_failed(update)]
+
+    def _fresh(self, notes: Iterable[str]) -> list[str]:
+        """Notes that were not shown yet: a round may be decided on twice, with an answer tried in between."""
+        fresh = [note for note in dict.fromkeys(notes) if note not in self._slips]
+        self._slips.update(fresh)
+        return _noted(fresh)
+
 
 def _planned(update: State) -> list[str]:
     made = update["strategy"]
@@ -97,18 +116,6 @@ def _noted(notes: Iterable[str]) -> list[str]:
 def _failed(update: State) -> list[str]:
     """Errors of the steps outside the rounds."""
     return [f"  error in {error.step}: {plain(error.message, WIDTH)}" for error in update.get("errors", [])]
-
-
-def _decided(update: State) -> list[str]:
-    record: RoundRecord = update["rounds"][-1]
-    if record.decision is None:
-        return []
-    does = "answering" if "stop" in update else "going on"
-    return [*_noted(record.decision.notes), f"  {does}: {plain(record.decision.reason, WIDTH)}"]
-
-
-def _answered(update: State) -> list[str]:
-    return [*_noted(update["reply"].notes), *_failed(update)]
 
 
 def _verified(update: State) -> list[str]:

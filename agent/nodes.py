@@ -13,8 +13,9 @@ from agent.matching import PageText
 from agent.naming import page_name
 from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
 from agent.state import Labels, Run, State, Timer, spent
-from agent.trajectory import RoundRecord, StepError, StopReason
-from agent.types import DecideTask, Decision, FactDraft, Plan, Reading, ReadTask, Usage
+from agent.stopping import stop_reason
+from agent.trajectory import RoundRecord, StepError
+from agent.types import DecideTask, Decision, DraftAnswer, FactDraft, Plan, Reading, ReadTask, Usage
 from indexes.plain import plain
 from indexes.types import BBox, Page, PageRef
 from retrieval.types import RetrievedPage
@@ -218,60 +219,54 @@ def _grounded(
 
 
 def decide(state: State, run: Run) -> State:
-    """Asks the reader whether the ledger is enough, within the budgets."""
+    """Asks the reader whether the ledger is enough, within the budgets.
+
+    It is asked again where it had called the ledger enough, and the answer came to nothing.
+    """
     timer, latest, errors = Timer(run.clock), state["rounds"][-1], list[StepError]()
-    left = run.config.rounds - latest.number, run.config.max_pages - len(state.get("seen", ()))
-    task = DecideTask(
+    tried = state.get("reply")
+    decision = Decision("answer", "the reader could not decide")
+    with guarded("decide", errors):
+        decision = sound_decision(run.reader.decide(_decide_task(state, run)))
+    stop = stop_reason(state, run, decision, failed=bool(errors))
+    cost, notes = _with_try(decision, tried if stop is None else None)
+    before = latest.decision or Decision("answer", "")
+    seconds = timer()
+    updated = replace(
+        latest,
+        decision=replace(decision, usage=before.usage + cost, notes=(*before.notes, *notes)),
+        errors=(*latest.errors, *errors),
+        seconds=latest.seconds + seconds,
+        notes=(*latest.notes, *notes),
+        usage=latest.usage + cost,
+    )
+    update: State = {"rounds": [updated], "seconds": {"decide": seconds}, "stop": stop}
+    update |= {"usage": decision.usage}
+    if stop is None:
+        # Without queries of its own, another round takes the next pages of the ranking.
+        update |= {"queries": decision.queries or state["queries"], "reply": None}
+    return update
+
+
+def _decide_task(state: State, run: Run) -> DecideTask:
+    latest, tried = state["rounds"][-1], state.get("reply")
+    late = spent(state) >= run.config.max_seconds
+    return DecideTask(
         question=state["question"],
         plan=state["strategy"],
         facts=state.get("facts", []),
         missing=tuple(state.get("missing", ())),
         queries=state.get("asked", []),
-        rounds_left=max(0, left[0]),
-        pages_left=max(0, left[1]),
+        rounds_left=0 if late else max(0, run.config.rounds - latest.number),
+        pages_left=max(0, run.config.max_pages - len(state.get("seen", ()))),
         round=latest.number,
+        abstained="" if tried is None else tried.reason,
     )
-    decision = Decision("answer", "the reader could not decide")
-    with guarded("decide", errors):
-        decision = sound_decision(run.reader.decide(task))
-    stop = _stop(state, run, decision, failed=bool(errors))
-    seconds = timer()
-    updated = replace(
-        latest,
-        decision=decision,
-        errors=(*latest.errors, *errors),
-        seconds=latest.seconds + seconds,
-        notes=(*latest.notes, *decision.notes),
-        usage=latest.usage + decision.usage,
-    )
-    update: State = {"rounds": [updated], "seconds": {"decide": seconds}, "usage": decision.usage}
-    if stop is not None:
-        update["stop"] = stop
-    else:
-        # Without queries of its own, another round takes the next pages of the ranking.
-        update["queries"] = decision.queries or state["queries"]
-    return update
 
 
-def _stop(state: State, run: Run, decision: Decision, *, failed: bool) -> StopReason | None:
-    """Why the run stops here, None where it goes on."""
-    latest, config = state["rounds"][-1], run.config
-    if failed or (latest.errors and not latest.retrieved):
-        return "error"
-    if decision.action == "answer":
-        return "answered"
-    if latest.number >= config.rounds:
-        return "rounds"
-    if len(state.get("seen", ())) >= config.max_pages:
-        return "pages"
-    if spent(state) >= config.max_seconds:
-        return "seconds"
-    if len(state.get("seen", ())) >= sum(run.sizes.values()):
-        return "nothing_left"
-    new = set(decision.queries) - set(state.get("asked", ()))
-    return None if latest.read or new else "nothing_left"
-
-
-def go_on(state: State) -> str:
-    """Edge: another round, or the answer."""
-    return "answer" if "stop" in state else "retrieve"
+def _with_try(decision: Decision, tried: DraftAnswer | None) -> tuple[Usage, tuple[str, ...]]:
+    """What a decision cost and noted, with the answer that was tried before it: both belong to the round."""
+    if tried is None:
+        return decision.usage, decision.notes
+    said = f"answer: tried in vain: {plain(tried.reason, 200)}"
+    return decision.usage + tried.usage, (said, *tried.notes, *decision.notes)

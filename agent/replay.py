@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent import endings, nodes
 from agent.config import Config
-from agent.state import Run, State
+from agent.state import Run, State, answered
 from agent.trajectory import RoundRecord, Trajectory
 from agent.types import Reader, Usage
 from indexes.types import OutlineEntry, Page, PageRef
@@ -42,12 +42,13 @@ def replay(run: Trajectory, rounds: int, reader: Reader) -> Trajectory:
     start, kept = context.clock(), _state(run, rounds)
     state: State = _ending(context).invoke(kept)
     seconds = {step: round(value, 4) for step, value in state["seconds"].items()}
+    reply, stop = answered(state)
     return replace(
         run,
         rounds=tuple(state["rounds"]),
         facts=tuple(state.get("facts", ())),
-        reply=state["reply"],
-        stop=state["stop"],
+        reply=reply,
+        stop=stop,
         failure=state.get("failure"),
         errors=tuple(state.get("errors", ())),
         labels={ref: label for ref, label in run.labels.items() if ref in set(kept["seen"])},

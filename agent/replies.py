@@ -83,6 +83,7 @@ def sound_costs(reply: DraftAnswer) -> DraftAnswer:
         usage=sound_usage(reply.usage),
         notes=sound_notes(reply.notes),
         coverage=plain(reply.coverage, 500),
+        unsupported=plain(reply.unsupported, 500),
         incomplete=bool(reply.incomplete),
     )
 

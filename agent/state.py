@@ -189,13 +189,21 @@ class State(TypedDict, total=False):
     labels: Annotated[Labels, merge_labels]
     drafts: tuple[FactDraft, ...]
     missing: tuple[int, ...]
-    reply: DraftAnswer
+    reply: DraftAnswer | None
     revised: str | None
     failure: str | None
-    stop: StopReason
+    stop: StopReason | None
     errors: Annotated[list[StepError], add_errors]
     seconds: Annotated[dict[str, float], add_seconds]
     usage: Annotated[Usage, add_usage]
+
+
+def answered(state: State) -> tuple[DraftAnswer, StopReason]:
+    """The answer of a run and why it came to answer; a state without both is a mistake of ours."""
+    reply, stop = state.get("reply"), state.get("stop")
+    if reply is None or stop is None:
+        raise RuntimeError("the run has not answered yet")
+    return reply, stop
 
 
 def spent(state: State) -> float:

@@ -34,6 +34,7 @@ CODE = (
     "agent.state",
     "agent.nodes",
     "agent.endings",
+    "agent.stopping",
     "indexes.types",
     "retrieval.types",
 )

@@ -176,7 +176,8 @@ class DraftAnswer:
         notes: what the model did wrong meanwhile.
         coverage: of a question about a set, which pages were swept for members and which remain.
         incomplete: whether members may stand on the pages that remain.
-        unsupported: of an answer that was let through although it does not follow from its facts, why not.
+        unsupported: why the answer does not follow from its facts, by the reader's own check or by the
+            graph's; it is revised, and let through only where the config says so.
     """
 
     text: str
@@ -194,6 +195,19 @@ class DraftAnswer:
     def abstains(self) -> bool:
         """True where the document does not say."""
         return self.text == UNANSWERABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """What speaks against an answer that is therefore to be revised.
+
+    Attributes:
+        reply: the answer.
+        why: what does not follow from its facts, such as a number that none of them says.
+    """
+
+    reply: DraftAnswer
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +235,10 @@ class DecideTask:
 
     Attributes:
         queries: those asked so far.
+        rounds_left: 0 also where another budget lets no further round begin.
         round: the one just read, from 1; 0 where it is not known.
+        abstained: why an answer from these facts, which were called enough, came to nothing; empty where none
+            was tried.
     """
 
     question: str
@@ -232,6 +249,7 @@ class DecideTask:
     rounds_left: int
     pages_left: int
     round: int = 0
+    abstained: str = ""
 
 
 class Reader(Protocol):
@@ -255,6 +273,11 @@ class Reader(Protocol):
         """Says whether the ledger is enough."""
         ...
 
-    def answer(self, question: str, plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
-        """Answers from the ledger only, or abstains."""
+    def answer(
+        self, question: str, plan: Plan, facts: Sequence[Fact], objection: Objection | None = None
+    ) -> DraftAnswer:
+        """Answers from the ledger only, or abstains; with an objection it revises its answer.
+
+        An answer that it gives itself without being sure that it follows says why in `unsupported`.
+        """
         ...

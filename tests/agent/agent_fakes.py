@@ -15,6 +15,7 @@ from agent.types import (
     DraftAnswer,
     Fact,
     FactDraft,
+    Objection,
     Plan,
     Reading,
     ReadTask,
@@ -184,6 +185,7 @@ class ScriptedReader:
     name: str = "scripted"
     tasks: list[ReadTask] = field(default_factory=list)
     decisions: list[DecideTask] = field(default_factory=list)
+    objections: list[Objection] = field(default_factory=list)
 
     def plan(self, question: str, outline: Sequence[OutlineEntry]) -> Plan:
         """As scripted."""
@@ -199,8 +201,12 @@ class ScriptedReader:
         self.decisions.append(task)
         return self.decides(task)
 
-    def answer(self, question: str, plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
-        """As scripted."""
+    def answer(
+        self, question: str, plan: Plan, facts: Sequence[Fact], objection: Objection | None = None
+    ) -> DraftAnswer:
+        """As scripted, whatever is objected; the objection is kept."""
+        if objection is not None:
+            self.objections.append(objection)
         return self.answers(question, plan, facts)
 
 

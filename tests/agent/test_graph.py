@@ -92,7 +92,15 @@ def test_fifty_rounds_stay_below_the_recursion_limit() -> None:
     document.__class__ = type("Long", (FakeDocument,), {"__len__": lambda self: 500})
     trajectory = go(ScriptedReader(decides=again), rounds=50, k=1, max_pages=5000, document=document)
     assert trajectory.stop == "rounds" and len(trajectory.rounds) == 50
-    assert recursion_limit(50) > 4 * 50 + 3
+    tried = go(
+        ScriptedReader(decides=lambda task: again(task) if task.abstained else Decision("answer", "enough")),
+        rounds=50,
+        k=1,
+        max_pages=5000,
+        document=document,
+    )
+    assert tried.reply.abstains and len(tried.rounds) == 50
+    assert recursion_limit(50) > 7 * 50 + 3
 
 
 def test_the_page_budget_ends_a_run_and_is_never_exceeded() -> None:

@@ -123,6 +123,26 @@ def test_a_run_broken_off_after_any_step_ends_as_an_undisturbed_one(step: str) -
     assert timeless(go(make()).row()) == timeless(whole.row())
 
 
+def further(task):
+    return again(task) if task.abstained else Decision("answer", "enough")
+
+
+def unsure(question, plan, facts):
+    return saying("42" if len(facts) > 1 else "Unanswerable")(question, plan, facts)
+
+
+@pytest.mark.parametrize(("step", "times"), [("answer", 1), ("verify", 1), ("decide", 2), ("decide", 3)])
+def test_a_run_broken_off_while_an_answer_is_tried_in_vain_goes_on_there(step: str, times: int) -> None:
+    def made():
+        reads = quoting("It has 42 offices.", "The company was founded in Oslo")
+        return make(ScriptedReader(reads=reads, decides=further, answers=unsure))
+
+    whole = go(made())
+    assert whole.answer == "42" and len(whole.rounds) == 2
+    broken_off(made(), times, step)
+    assert timeless(go(made()).row()) == timeless(whole.row())
+
+
 def test_seconds_of_the_first_part_count_in_the_second() -> None:
     ticks = iter(range(0, 100_000, 10))
     run = make(max_seconds=3600.0)

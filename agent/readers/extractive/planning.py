@@ -56,13 +56,13 @@ def uncovered(analysis: Analysis, facts: Sequence[Fact]) -> tuple[str, ...]:
 
 def make_decision(task: DecideTask) -> Decision:
     """Goes back for the parts that are missing, with a query made from what is not covered; else answers."""
-    if task.rounds_left <= 0 or task.pages_left <= 0:
-        return Decision("answer", "the budget is spent")
     if not task.missing:
         return Decision("answer", "every part of the question is covered")
+    parts = "; ".join(task.plan.parts[i] for i in task.missing if i < len(task.plan.parts))
+    if task.rounds_left <= 0 or task.pages_left <= 0:
+        return Decision("retrieve", f"the budget is spent; not covered: {parts}")
     analysis = analyse(task.question)
     queries = _next_queries(task, analysis)
-    parts = "; ".join(task.plan.parts[i] for i in task.missing if i < len(task.plan.parts))
     return Decision("retrieve", f"not covered yet: {parts}", queries)
 
 

@@ -22,7 +22,17 @@ from agent.readers.extractive.named import of_named
 from agent.readers.extractive.planning import item_years, make_decision, make_plan, part_items
 from agent.readers.extractive.question import Analysis, analyse
 from agent.readers.extractive.text import content
-from agent.types import DecideTask, Decision, DraftAnswer, Fact, FactDraft, Plan, Reading, ReadTask
+from agent.types import (
+    DecideTask,
+    Decision,
+    DraftAnswer,
+    Fact,
+    FactDraft,
+    Objection,
+    Plan,
+    Reading,
+    ReadTask,
+)
 from indexes.encoders.protocol import Encoder
 from indexes.types import OutlineEntry, PageRef
 
@@ -70,9 +80,19 @@ class ExtractiveReader:
         """Goes back while a part is not covered and the budget lasts."""
         return make_decision(task)
 
-    def answer(self, question: str, plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
-        """Answers from the facts by the question's type, or abstains."""
-        return draft_answer(analyse(question), plan, facts)
+    def answer(
+        self, question: str, plan: Plan, facts: Sequence[Fact], objection: Objection | None = None
+    ) -> DraftAnswer:
+        """Answers from the facts by the question's type, or abstains; once objected to, from the best one."""
+        told = facts if objection is None else _best(objection.reply, facts)
+        return draft_answer(analyse(question), plan, told)
+
+
+def _best(reply: DraftAnswer, facts: Sequence[Fact]) -> list[Fact]:
+    """The best fact that its page bears out, one that the answer cites where there is one."""
+    borne = {fact.id: fact for fact in facts if fact.support != "none"}
+    cited = [borne[i] for i in reply.fact_ids if i in borne]
+    return sorted(cited or borne.values(), key=lambda fact: -fact.score)[:1]
 
 
 def _item_rows(views: Sequence[PageView], item: LineItem, wanted: Sequence[int]) -> list[Candidate]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from agent.listing import as_list
 from agent.models import Model, ModelError, Request, UnusableReplyError
+from agent.readers.generative.amounts import as_asked
 from agent.readers.generative.memory import facts_text, question_text
 from agent.readers.generative.prompts import FORMATS, prompt
 from agent.readers.generative.replies import ask
@@ -14,9 +15,10 @@ from agent.readers.generative.safe import safe
 from agent.readers.generative.schemas import answer_schema, verify_schema
 from agent.readers.generative.sizes import Sizes
 from agent.readers.generative.values import fact_ids, integer, objects, share, text_of, texts, truth
-from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan, Usage
+from agent.types import UNANSWERABLE, DraftAnswer, Fact, Objection, Plan, Usage
 
 MAX_ANSWER = 1000  # characters
+MAX_CITED = 40  # facts of an answer that was objected to that are named
 NEEDS_ALL = ("comparison", "difference")
 """Kinds of answer that don't stand while one of their parts has no evidence."""
 
@@ -34,28 +36,83 @@ def abstains(text: str) -> bool:
     return bool(_ABSTAINS.fullmatch(text.strip(" .!'\"")))
 
 
-def answer(
-    question: str, plan: Plan, facts: Sequence[Fact], model: Model, sizes: Sizes, *, check: bool
-) -> DraftAnswer:
-    """Answers from facts, or abstains; without any fact the model is not even asked.
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """Answers with a model.
 
-    Raises:
-        ModelError: there was no reply.
-        UnusableReplyError: the replies could not be used.
+    Attributes:
+        check: whether the model checks its answer against the facts that it cites.
     """
-    if not facts:
-        wanted = "; ".join(plan.parts)
-        return _abstention(f"no page that was read holds evidence for: {wanted}", Usage(), ())
-    system = prompt("answer").replace("{format}", FORMATS[plan.answer_type])
-    schema, asked = answer_schema(), question_text(question, plan)
-    budget = sizes.room(system, schema, asked)
-    told, shown = facts_text(facts, model.text_tokens, budget)
-    request = Request("answer", system, (asked, told), schema, min(1000, sizes.reply))
-    heard = ask(model, request, lambda reply: _answer(reply, plan, shown))
-    if heard.value is None:
-        raise UnusableReplyError("; ".join(heard.notes), heard.usage)
-    reply = replace(heard.value, usage=heard.usage, notes=heard.notes)
-    return _checked(reply, question, shown, model, sizes) if check and not reply.abstains else reply
+
+    model: Model
+    sizes: Sizes
+    check: bool
+
+    def answer(
+        self, question: str, plan: Plan, facts: Sequence[Fact], objection: Objection | None
+    ) -> DraftAnswer:
+        """Answers from facts, or abstains; without any fact the model is not even asked.
+
+        Raises:
+            ModelError: there was no reply.
+            UnusableReplyError: the replies could not be used.
+        """
+        if not facts:
+            wanted = "; ".join(plan.parts)
+            return _abstention(f"no page that was read holds evidence for: {wanted}", Usage(), ())
+        system = prompt("answer").replace("{format}", FORMATS[plan.answer_type])
+        schema, asked = answer_schema(), question_text(question, plan)
+        again = () if objection is None else (_objected(objection),)
+        budget = self.sizes.room(system, schema, asked, *again)
+        told, shown = facts_text(facts, self.model.text_tokens, budget)
+        request = Request("answer", system, (asked, told, *again), schema, min(1000, self.sizes.reply))
+        heard = ask(self.model, request, lambda reply: _answer(reply, plan, shown))
+        if heard.value is None:
+            raise UnusableReplyError("; ".join(heard.notes), heard.usage)
+        reply = replace(heard.value, usage=heard.usage, notes=heard.notes)
+        if self.check and not reply.abstains:
+            reply = self._checked(reply, question, shown)
+        return replace(reply, text=as_asked(reply.text, question, plan.answer_type))
+
+    def _checked(self, reply: DraftAnswer, question: str, facts: Sequence[Fact]) -> DraftAnswer:
+        """The answer as the model's check leaves it: as it is, corrected, or with what speaks against it."""
+        by_id = {fact.id: fact for fact in facts}
+        cited = [by_id[i] for i in reply.fact_ids]
+        if not cited:
+            return reply  # verification refuses it without a model
+        system, schema = prompt("verify"), verify_schema()
+        said = f"Question: {safe(question)}\nAnswer: {safe(reply.text)}"
+        if reply.expression:
+            said += f"\nComputed as: {safe(reply.expression)}"
+        told, _ = facts_text(cited, self.model.text_tokens, self.sizes.room(system, schema, said))
+        request = Request("verify", system, (said, told), schema, min(400, self.sizes.reply))
+        try:
+            heard = ask(self.model, request, lambda verdict: _verdict(verdict, by_id))
+        except ModelError as error:
+            return replace(reply, notes=(*reply.notes, f"verify: {error}"))
+        usage, notes = reply.usage + heard.usage, (*reply.notes, *heard.notes)
+        verdict = heard.value
+        if verdict is None or verdict.follows:
+            return replace(reply, usage=usage, notes=notes)
+        why = verdict.problem or "it does not follow from the facts"
+        notes = (*notes, f"verify: {reply.text[:80]!r} does not follow: {why}")
+        reply = replace(reply, usage=usage, notes=notes)
+        if not verdict.answer or abstains(verdict.answer):
+            return replace(reply, unsupported=why)
+        ids = verdict.fact_ids or reply.fact_ids
+        return replace(reply, text=verdict.answer, fact_ids=ids, expression=None)
+
+
+def _objected(objection: Objection) -> str:
+    """What a model is told of its answer that was not let through."""
+    reply = objection.reply
+    computed = f", computed as {safe(reply.expression, 300)}" if reply.expression else ""
+    cited = f", resting on {', '.join(reply.fact_ids[:MAX_CITED])}" if reply.fact_ids else ""
+    return (
+        f"You have answered before: {safe(reply.text, 300)}{computed}{cited}\n"
+        f"This was not let through: {safe(objection.why, 300)}\n"
+        "Answer again: with what the facts say, resting on the facts that say it, or not at all."
+    )
 
 
 def _abstention(reason: str, usage: Usage, notes: tuple[str, ...]) -> DraftAnswer:
@@ -113,35 +170,6 @@ class _Verdict:
     problem: str
     answer: str
     fact_ids: tuple[str, ...]
-
-
-def _checked(
-    reply: DraftAnswer, question: str, facts: Sequence[Fact], model: Model, sizes: Sizes
-) -> DraftAnswer:
-    """The answer if the model's check lets it through, else its correction, else an abstention."""
-    by_id = {fact.id: fact for fact in facts}
-    cited = [by_id[i] for i in reply.fact_ids]
-    if not cited:
-        return reply  # verification refuses it without a model
-    system, schema = prompt("verify"), verify_schema()
-    said = f"Question: {safe(question)}\nAnswer: {safe(reply.text)}"
-    if reply.expression:
-        said += f"\nComputed as: {safe(reply.expression)}"
-    told, _ = facts_text(cited, model.text_tokens, sizes.room(system, schema, said))
-    request = Request("verify", system, (said, told), schema, min(400, sizes.reply))
-    try:
-        heard = ask(model, request, lambda verdict: _verdict(verdict, by_id))
-    except ModelError as error:
-        return replace(reply, notes=(*reply.notes, f"verify: {error}"))
-    usage, notes = reply.usage + heard.usage, (*reply.notes, *heard.notes)
-    verdict = heard.value
-    if verdict is None or verdict.follows:
-        return replace(reply, usage=usage, notes=notes)
-    notes = (*notes, f"verify: {reply.text[:80]!r} does not follow: {verdict.problem}")
-    if verdict.answer and not abstains(verdict.answer):
-        ids = verdict.fact_ids or reply.fact_ids
-        return replace(reply, text=verdict.answer, fact_ids=ids, expression=None, usage=usage, notes=notes)
-    return _abstention(verdict.problem or "the answer does not follow from the facts", usage, notes)
 
 
 def _verdict(reply: Mapping[str, Any], known: Mapping[str, Fact]) -> _Verdict:

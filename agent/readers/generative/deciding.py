@@ -32,7 +32,7 @@ class _Said:
 def decide(task: DecideTask, model: Model, sizes: Sizes) -> Decision:
     """Asks the model, within the rules: budgets, evidence for each part, a sweep for a set."""
     if task.rounds_left <= 0 or task.pages_left <= 0:
-        return Decision("answer", "the budget is spent")
+        return _spent(task)
     system, schema = prompt("decide"), decide_schema()
     told = _told(task)
     facts, shown = facts_text(
@@ -44,13 +44,30 @@ def decide(task: DecideTask, model: Model, sizes: Sizes) -> Decision:
     return replace(_ruled(said, task), usage=heard.usage, notes=heard.notes)
 
 
+def _spent(task: DecideTask) -> Decision:
+    """What is said without asking the model, whose wish for another round could not be met."""
+    still = sorted({*task.missing, *_by_ledger(task)})
+    if still:
+        parts = "; ".join(task.plan.parts[i] for i in still)
+        return Decision("retrieve", f"the budget is spent; no evidence yet for: {parts}")
+    if _sweeping(task):
+        return Decision("retrieve", "the budget is spent; the last round found members of the set")
+    return Decision("answer", "every part has evidence, and the budget is spent")
+
+
 def _told(task: DecideTask) -> str:
+    tried = (
+        f"\n\nTo answer from these facts was tried, and came to nothing: {safe(task.abstained, 300)}\n"
+        "Name searches for what is needed, or the document is taken not to say."
+        if task.abstained
+        else ""
+    )
     asked = "\n".join(f"- {safe(query, 200)}" for query in task.queries[-MAX_ASKED:])
     missing = ", ".join(str(i + 1) for i in task.missing) or "none"
     return (
         f"{question_text(task.question, task.plan)}\n\nSearches so far:\n{asked}\n"
         f"Sub-questions that reading left open: {missing}\n"
-        f"Budget left: {task.rounds_left} rounds, {task.pages_left} pages"
+        f"Budget left: {task.rounds_left} rounds, {task.pages_left} pages{tried}"
     )
 
 
@@ -86,21 +103,37 @@ def _ruled(said: _Said, task: DecideTask) -> Decision:
         )
     still = _open(said, task)
     looked_again = len(asked) > len({query.casefold() for query in task.plan.queries})
+    if task.abstained and not looked_again:
+        every = tuple(range(len(task.plan.parts)))
+        reason = "no answer came of the facts; one more search before it is given up"
+        return Decision("retrieve", reason, fresh or _for_open(task, still or every, asked))
+    if task.abstained:
+        return Decision("answer", said.reason or "more searches brought no answer")
     if still and not looked_again:
         parts = "; ".join(task.plan.parts[i] for i in still)
         reason = f"no evidence yet for: {parts}; one more search before it is given up"
         return Decision("retrieve", reason, fresh or _for_open(task, still, asked))
-    if task.plan.sweep and task.round and any(fact.round == task.round for fact in task.facts):
+    if _sweeping(task):
         return Decision("retrieve", "the last round found members of the set: the sweep goes on", fresh)
     return Decision("answer", said.reason or "every part is covered")
 
 
 def _open(said: _Said, task: DecideTask) -> tuple[int, ...]:
     """Parts without evidence: by the model's test, else by the ledger."""
-    supported = said.supported
-    if supported is None:
-        supported = frozenset(f.part for f in task.facts if f.score >= ENOUGH and f.support != "none")
+    if said.supported is None:
+        return _by_ledger(task)
+    return tuple(i for i in range(len(task.plan.parts)) if i not in said.supported)
+
+
+def _by_ledger(task: DecideTask) -> tuple[int, ...]:
+    """Parts to which no good fact speaks that its page bears out."""
+    supported = {f.part for f in task.facts if f.score >= ENOUGH and f.support != "none"}
     return tuple(i for i in range(len(task.plan.parts)) if i not in supported)
+
+
+def _sweeping(task: DecideTask) -> bool:
+    """Whether a sweep for the members of a set found some in the last round."""
+    return task.plan.sweep and task.round > 0 and any(fact.round == task.round for fact in task.facts)
 
 
 def _for_open(task: DecideTask, still: Sequence[int], asked: set[str]) -> tuple[str, ...]:

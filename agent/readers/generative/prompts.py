@@ -18,7 +18,8 @@ BOXES: dict[BoxFrame, str] = {
 
 FORMATS = {
     "span": "a name, a date or a phrase as the document writes it.",
-    "number": "the number as the document prints it, with unit or scale if the question leaves them open.",
+    "number": "the number as the document prints it; with unit, currency or scale only if the question leaves"
+    " them open: asked in millions, 18,078 and not $18,078 million.",
     "count": "a whole number in digits.",
     "list": "its members, separated by commas.",
     "comparison": "the name of the one that the question asks for.",

@@ -6,7 +6,7 @@ from typing import Any, get_args
 from agent.config import View
 from agent.frames import BoxFrame
 from agent.models import Model, Request
-from agent.readers.generative.answering import answer
+from agent.readers.generative.answering import Answerer
 from agent.readers.generative.deciding import decide
 from agent.readers.generative.family import box_frame
 from agent.readers.generative.memory import outline_text
@@ -17,7 +17,17 @@ from agent.readers.generative.safe import safe
 from agent.readers.generative.schemas import plan_schema
 from agent.readers.generative.sizes import Sizes
 from agent.readers.generative.values import texts, truth
-from agent.types import AnswerType, DecideTask, Decision, DraftAnswer, Fact, Plan, Reading, ReadTask
+from agent.types import (
+    AnswerType,
+    DecideTask,
+    Decision,
+    DraftAnswer,
+    Fact,
+    Objection,
+    Plan,
+    Reading,
+    ReadTask,
+)
 from indexes.types import OutlineEntry
 
 MAX_PARTS = 8
@@ -74,14 +84,18 @@ class GenerativeReader:
         """
         return decide(task, self._model, self._sizes)
 
-    def answer(self, question: str, plan: Plan, facts: Sequence[Fact]) -> DraftAnswer:
+    def answer(
+        self, question: str, plan: Plan, facts: Sequence[Fact], objection: Objection | None = None
+    ) -> DraftAnswer:
         """Answers from the ledger or abstains, and checks the answer where the config says so.
+
+        With an objection the model is told what it had answered and what speaks against it.
 
         Raises:
             ModelError: there was no reply.
             UnusableReplyError: the replies could not be used.
         """
-        return answer(question, plan, facts, self._model, self._sizes, check=self._view.check)
+        return Answerer(self._model, self._sizes, self._view.check).answer(question, plan, facts, objection)
 
 
 def _plan(reply: Mapping[str, Any], question: str) -> Plan:

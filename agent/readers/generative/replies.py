@@ -85,6 +85,9 @@ def _understood(
     """The value of a reply, else of a second one that is asked for with the error."""
     usage, notes = completion.usage, list[str]()
     for attempt in (1, 2):
+        if len(completion.text) > MAX_CHARACTERS:
+            size = f"{len(completion.text):,} characters; the first {MAX_CHARACTERS:,} are read"
+            notes.append(f"{request.role}: a reply of {size}")
         try:
             value = _value(completion, read)
         except (ValueError, TypeError, RecursionError) as error:
@@ -122,7 +125,7 @@ def _value(completion: Completion, read: Callable[[Mapping[str, Any]], T]) -> T:
 
 
 def parse(text: str) -> Mapping[str, Any]:
-    """The JSON object in a reply, repaired where need be; a list counts as its `facts`.
+    """The JSON object in a reply's first `MAX_CHARACTERS`, repaired where need be; a list counts as `facts`.
 
     Raises:
         ValueError: there is none.
