@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from agent import endings, nodes
 from agent.config import Config
 from agent.state import Run, State, answered
+from agent.tracing import untraced
 from agent.trajectory import RoundRecord, Trajectory
 from agent.types import Reader, Usage
 from indexes.types import OutlineEntry, Page, PageRef
@@ -40,7 +41,8 @@ def replay(run: Trajectory, rounds: int, reader: Reader) -> Trajectory:
     documents = [_Sizes(doc_id, known) for doc_id, known in run.documents.items()]
     context = Run(documents, _NoRetriever(), reader, config)
     start, kept = context.clock(), _state(run, rounds)
-    state: State = _ending(context).invoke(kept)
+    with untraced():
+        state: State = _ending(context).invoke(kept)
     seconds = {step: round(value, 4) for step, value in state["seconds"].items()}
     reply, stop = answered(state)
     return replace(
