@@ -2,7 +2,8 @@
 
 A run's file lies in the cache under `runs/`, named by a digest of everything that decides what the run does:
 the documents' contents, the question, the config, the prompts, the code of the state. So a file of another
-run is never found, and one of another version neither.
+run is never found, and one of another version neither. What nobody asked for again in `KEPT` is removed when
+another run begins.
 """
 
 import contextlib
@@ -11,7 +12,9 @@ import functools
 import importlib
 import inspect
 import logging
+import re
 import sqlite3
+import time
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from agent.records import RoundRecord
 from agent.state import STORED, Run, State
 from agent.types import Plan
-from indexes.cache import digest, entry
+from indexes.cache import cache_root, digest, entry, lock
 from indexes.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ if TYPE_CHECKING:
 
 THREAD = {"configurable": {"thread_id": "run"}}
 SUFFIXES = ("", "-wal", "-shm", "-journal")
+KEPT = 30 * 24 * 3600.0
+"""Seconds that the steps of a run that was broken off are kept after its last one."""
+_FILE = re.compile(rf"([0-9a-f]{{64}})(?:{'|'.join(SUFFIXES)})")
 CODE = (
     "agent.types",
     "agent.records",
@@ -68,8 +74,11 @@ def kept_steps(file: Path) -> "Iterator[SqliteSaver | None]":
         InputError: the file cannot be written, such as when the disk is full.
     """
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        saver = _opened(file)
+        # Under a lock, so that no file is opened by one process while another finds it old.
+        with lock(cache_root() / "runs"):
+            _forget_old(file)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            saver = _opened(file)
     except (OSError, sqlite3.DatabaseError) as error:
         raise _unwritable(file, error) from error
     if saver is None:
@@ -160,6 +169,39 @@ def earlier(graph: Any) -> State | None:
         return values
     graph.checkpointer.delete_thread(THREAD["configurable"]["thread_id"])
     return None
+
+
+def _forget_old(current: Path) -> None:
+    """Removes the steps of runs that were broken off long ago, but the current run's and those in use."""
+    names = {
+        path.with_name(match[1])
+        for path in (cache_root() / "runs").glob("??/*")
+        if (match := _FILE.fullmatch(path.name))
+    }
+    for file in names - {current}:
+        with contextlib.suppress(OSError, sqlite3.Error):
+            if time.time() - _last_written(file) > KEPT:
+                _remove_unused(file)
+
+
+def _last_written(file: Path) -> float:
+    parts = (file.with_name(file.name + suffix) for suffix in SUFFIXES)
+    return max(part.stat().st_mtime for part in parts if part.exists())
+
+
+def _remove_unused(file: Path) -> None:
+    """Removes a run's file unless a process has it; raises sqlite3.OperationalError where one has."""
+    connection = sqlite3.connect(file, timeout=0)
+    try:
+        connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+        connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        pass  # damaged: nobody can go on from it
+    finally:
+        connection.close()
+    _remove(file)
 
 
 def _remove(file: Path) -> None:

@@ -10,13 +10,22 @@ import glob
 import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from indexes.errors import InputError
+
+STALE = 24 * 3600.0
+"""Seconds after which a temporary file or folder of the cache is what a killed process left."""
+
+_TEMPORARY = re.compile(r"\.(?P<beside>.+)\.[0-9a-f]{12}\.tmp", re.DOTALL)
+_HEX = "[0-9a-f]" * 12
+_LONGEST = 100  # characters of a name in that of its scratch folder
 
 _WAY_OUT = "set PAGETRAIL_CACHE to a folder that can be written"
 
@@ -72,6 +81,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _clear_stale(path.parent)
         name = path.parent / f".{path.name}.{secrets.token_hex(6)}.tmp"
         # Unlike what `tempfile` makes, others may read it where the user's umask lets them.
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
@@ -135,8 +145,8 @@ def scratch_dir(beside: Path) -> Iterator[Path]:
     """
     try:
         beside.parent.mkdir(parents=True, exist_ok=True)
-        for left in beside.parent.glob(f".{beside.name[:16]}.*.tmp"):
-            shutil.rmtree(left, ignore_errors=True)
+        remove_scratch(beside)
+        _clear_stale(beside.parent)
         folder = beside.parent / f"{_scratch_prefix(beside)}{secrets.token_hex(6)}.tmp"
         folder.mkdir()
     except OSError as error:
@@ -149,12 +159,44 @@ def scratch_dir(beside: Path) -> Iterator[Path]:
 
 def remove_scratch(beside: Path) -> None:
     """Removes the scratch folders that killed processes left; to be called under the `lock` of `beside`."""
-    for folder in beside.parent.glob(f"{glob.escape(_scratch_prefix(beside))}*.tmp"):
+    for folder in beside.parent.glob(f"{glob.escape(_scratch_prefix(beside))}{_HEX}.tmp"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _scratch_prefix(beside: Path) -> str:
-    return f".{beside.name[:100]}."
+    return f".{beside.name[:_LONGEST]}."
+
+
+def _clear_stale(folder: Path) -> None:
+    """Removes what processes that were killed long ago left in a folder of the cache, and nothing elsewhere.
+
+    A scratch folder goes only under its lock: that it is old does not yet say that nobody works in it.
+    """
+    left: list[tuple[Path, str]] = []
+    with contextlib.suppress(OSError, InputError):
+        if folder.is_relative_to(_named_root()):
+            made = ((path, _TEMPORARY.fullmatch(path.name)) for path in folder.iterdir())
+            left = [(path, found["beside"]) for path, found in made if found is not None]
+    for path, beside in left:
+        with contextlib.suppress(OSError):
+            if time.time() - path.lstat().st_mtime < STALE:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                _remove_unlocked(path, folder / f"{beside}.lock")
+            else:
+                path.unlink()
+
+
+def _remove_unlocked(scratch: Path, file: Path) -> None:
+    """Removes a scratch folder if its lock is there and free."""
+    import fcntl
+
+    handle = os.open(file, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(scratch, ignore_errors=True)
+    finally:
+        os.close(handle)
 
 
 def publish_dir(tmp: Path, final: Path) -> None:

@@ -2,10 +2,12 @@
 
 import dataclasses
 import json
+import os
 import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import typing
 from pathlib import Path
 
@@ -204,6 +206,87 @@ def test_two_processes_at_one_question_do_not_mix_their_steps(cache: Path) -> No
         assert go(make()).answer == "42"  # the other has the file; this one does without
         assert left(cache)
     assert left(cache) == []
+
+
+def aged(file: Path, days: float) -> Path:
+    then = time.time() - days * 86_400
+    for part in file.parent.glob(f"{file.name}*"):
+        os.utime(part, (then, then))
+    return file
+
+
+def begun(question: str, days: float) -> Path:
+    """The file of a run that was broken off so many days ago."""
+    run = make()
+    seen = []
+
+    def watch(name, update):
+        seen.append(name)
+        if seen.count("decide") == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        go(run, question, watch=watch)
+    return aged(steps_file(question, run), days)
+
+
+def test_steps_that_nobody_went_on_from_for_a_month_go_when_another_run_begins(cache: Path) -> None:
+    young, old = begun("asked of late", 29), begun("asked long ago", 31)
+    assert old.exists() and young.exists()
+    go(make())
+    assert not list(old.parent.glob(f"{old.name}*")) and young.exists()
+    told = []
+    go(make(), "asked of late", watch=lambda step, _: told.append(step))
+    assert told[0] == "resume"
+
+
+def test_an_old_run_that_is_asked_for_again_goes_on() -> None:
+    begun("asked long ago", 99)
+    told = []
+    assert go(make(), "asked long ago", watch=lambda step, _: told.append(step)).answer == "42"
+    assert told[0] == "resume"
+
+
+def test_old_steps_in_use_and_files_of_others_stay(cache: Path) -> None:
+    held = steps_file("asked long ago", make())
+    other = cache / "runs" / "ab" / "notes.txt"
+    broken = cache / "runs" / "cd" / ("cd" * 32)
+    for file in (other, broken):
+        file.parent.mkdir(parents=True)
+        file.write_bytes(b"no database " * 99)
+    wal = broken.with_name("ce" * 32 + "-wal")
+    wal.touch()
+    with kept_steps(held) as saver:
+        assert saver is not None
+        for file in (held, other, broken, wal):
+            aged(file, 99)
+        go(make())
+        assert held.exists() and other.exists() and not broken.exists() and not wal.exists()
+        begun("one more", 0)
+        assert held.exists()
+    assert not held.exists()
+
+
+def test_old_steps_of_another_living_process_stay(cache: Path, tmp_path: Path) -> None:
+    held = steps_file("asked long ago", make())
+    code = (
+        "import sys, time; from pathlib import Path; from agent.steps import kept_steps\n"
+        "with kept_steps(Path(sys.argv[1])) as saver: print('held', flush=True); time.sleep(60)"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(held)], stdout=subprocess.PIPE, text=True, cwd=SCRIPT.parents[2]
+    )
+    try:
+        assert holder.stdout is not None and holder.stdout.readline() == "held\n"
+        aged(held, 99)
+        go(make())
+        assert held.exists()
+    finally:
+        holder.kill()
+        holder.communicate()
+    aged(held, 99)
+    go(make())
+    assert not held.exists()
 
 
 def test_a_place_that_cannot_be_written_is_one_line(cache: Path) -> None:

@@ -137,3 +137,87 @@ def test_what_is_written_can_be_read_by_whom_the_umask_lets(tmp_path: Path) -> N
         os.umask(before)
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
     assert mode & 0o777 == 0o755
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PAGETRAIL_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def aged(path: Path, hours: float) -> Path:
+    then = time.time() - hours * 3600
+    os.utime(path, (then, then), follow_symlinks=False)
+    return path
+
+
+def test_what_a_kill_left_in_the_cache_a_day_ago_goes_when_something_is_written_beside_it(root: Path) -> None:
+    folder = root / "replies" / "ab"
+    folder.mkdir(parents=True)
+    names = {
+        "old": ".abcdef.0123456789ab.tmp",
+        "young": ".abcdef.ba9876543210.tmp",
+        "entry": "abcdef",
+        "other": ".notes.tmp",
+        "shown": "abcdef.0123456789ab.tmp",
+    }
+    elsewhere = folder.parent / ".abcdef.0123456789ab.tmp"
+    for name, file in [*((name, folder / file) for name, file in names.items()), ("else", elsewhere)]:
+        file.write_text(name)
+        aged(file, 1 if name == "young" else 99)
+    cache.write_json(folder / "new", 1)
+    left = {path.read_text() for path in folder.iterdir() if path.name != "new"}
+    assert left == {"young", "entry", "other", "shown"} and elsewhere.exists()
+    assert cache.read_json(folder / "new") == 1
+
+
+def test_a_temporary_name_outside_the_cache_is_not_ours_to_remove(root: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "out" / ".row.0123456789ab.tmp"
+    theirs.parent.mkdir()
+    theirs.write_text("theirs")
+    cache.write_atomic(aged(theirs, 99).with_name("row"), b"x")
+    assert theirs.exists()
+
+
+def test_a_link_with_a_temporary_name_goes_and_what_it_points_to_stays(root: Path, tmp_path: Path) -> None:
+    root.mkdir()
+    target = tmp_path / "dear"
+    target.mkdir()
+    (target / "file").touch()
+    link = root / ".entry.0123456789ab.tmp"
+    link.symlink_to(target)
+    cache.write_json(aged(link, 99).with_name("new"), 1)
+    assert not link.is_symlink() and (target / "file").exists()
+
+
+def test_old_scratch_folders_go_under_their_lock_only(root: Path) -> None:
+    for name in ("dead", "held", "unlocked"):
+        (root / f".{name}.0123456789ab.tmp" / "part").mkdir(parents=True)
+        aged(root / f".{name}.0123456789ab.tmp", 99)
+    with cache.lock(root / "dead"):
+        pass
+    with cache.lock(root / "held"):
+        cache.write_json(root / "new", 1)
+    assert sorted(path.name for path in root.glob(".*.tmp")) == [
+        ".held.0123456789ab.tmp",
+        ".unlocked.0123456789ab.tmp",
+    ]
+    cache.write_json(root / "new", 2)
+    assert [path.name for path in root.glob(".*.tmp")] == [".unlocked.0123456789ab.tmp"]
+
+
+def test_a_scratch_folder_of_the_same_long_name_that_a_kill_left_goes_at_once(tmp_path: Path) -> None:
+    key = "a1" * 32  # as cache entries are named
+    left, other = (tmp_path / f".{name}.0123456789ab.tmp" for name in (key, f"{key}.ivf"))
+    for folder in (left, other):
+        folder.mkdir()
+    with cache.scratch_dir(tmp_path / key):
+        assert not left.exists() and other.exists()
+
+
+def test_a_cache_folder_that_cannot_be_named_keeps_nobody_from_writing_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PAGETRAIL_CACHE", "~nobody-of-that-name/cache")
+    cache.write_atomic(tmp_path / "file", b"x")
+    assert (tmp_path / "file").read_bytes() == b"x"

@@ -181,8 +181,8 @@ def test_what_a_kill_while_publishing_left_is_removed(tmp_path: Path) -> None:
     with pytest.raises(RuntimeError):
         built(tmp_path, ImagePatches(fails_at=9))
     (parts,) = tmp_path.glob("*.parts")
-    left = tmp_path / f".{parts.name.removesuffix('.parts')}.abc.tmp"
-    other = tmp_path / ".another.abc.tmp"
+    left = tmp_path / f".{parts.name.removesuffix('.parts')}.0123456789ab.tmp"
+    other = tmp_path / ".another.0123456789ab.tmp"
     for folder in (left, other):
         folder.mkdir()
         (folder / "vectors.faiss").touch()
