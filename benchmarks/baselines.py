@@ -23,8 +23,8 @@ sys.path[:] = [  # a script beside this one is named like a package
 ]
 
 from eval.comparing import measure, read_published, slice_tables, tables_of  # noqa: E402
+from eval.identity import read_manifest  # noqa: E402
 from eval.run import Job, run  # noqa: E402
-from eval.runs import read_manifest  # noqa: E402
 from eval.sources import run_source, score_source  # noqa: E402
 from eval.summary import write_summary  # noqa: E402
 from eval.tables import render  # noqa: E402

@@ -104,8 +104,9 @@ def run(job: Job) -> Outcome:
     from agent.config import load_config
     from eval.benchmarks import load
     from eval.digest import data_digest
+    from eval.identity import Identity
     from eval.manifest import sitting
-    from eval.runs import Identity, open_run
+    from eval.runs import open_run
 
     config = load_config(job.config)
     questions = load(job.benchmark, job.data, split=job.split, pdfs=job.pdfs)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from eval.benchmarks import Question, load
 from eval.digest import data_digest
 from eval.exports import Prediction, from_row, read_predictions
+from eval.identity import read_manifest
 from eval.rows import RowReader
 from eval.rules import Rules
-from eval.runs import ROWS, read_ids, read_manifest
+from eval.runs import ROWS, read_ids
 from eval.scoring import Judging, ScoredRun, score, score_rows
 from eval.trajectories import told
 from indexes.errors import InputError

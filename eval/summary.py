@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from eval.comparing import Measured, tables_of
-from eval.runs import SUMMARY, now
+from eval.identity import now
+from eval.runs import SUMMARY
 from eval.tables import records
 from indexes.cache import write_atomic
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from eval.benchmarks import load
 from eval.benchmarks.types import Question
+from eval.identity import MANIFEST, read_manifest
 from eval.report.build import Entry
 from eval.rows import RowReader
-from eval.runs import MANIFEST, ROWS, read_manifest
+from eval.runs import ROWS
 from eval.scoring import ScoredRun
 from eval.sources import run_source, score_source
 from eval.sweep import Setting, Sweep, is_sweep, read_sweep

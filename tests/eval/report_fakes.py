@@ -13,7 +13,8 @@ from eval import smoke
 from eval.benchmarks import load
 from eval.benchmarks.types import Question
 from eval.digest import data_digest
-from eval.runs import Identity, open_run
+from eval.identity import Identity
+from eval.runs import open_run
 from indexes.types import BBox, PageRef
 from retrieval.types import RetrievedPage
 

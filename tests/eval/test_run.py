@@ -16,9 +16,10 @@ import pytest
 from runner_fakes import HERE, WORKER, write_benchmark
 
 from eval import run as run_module
+from eval.identity import Identity, read_manifest
 from eval.rows import scan_rows
 from eval.run import Job, Outcome, run
-from eval.runs import Identity, open_run, read_ids, read_manifest
+from eval.runs import open_run, read_ids
 from indexes.errors import InputError
 
 PLAIN = [("a", "what?"), ("b", "what?"), ("a", "and what?"), ("c", "what?"), ("a", "and then?")]
