@@ -95,7 +95,36 @@ def test_retry_after_is_honoured_within_bounds() -> None:
         model(server, waits).complete(ASK)
     assert waits[:2] == [7.0, 120.0] and 2.0 <= waits[2] <= 4.0
     assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0 and retry_after("nan") is None
+    for header in ("-5", "-inf", "0", "Mon, 01 Jan 0001 00:00:00 GMT"):
+        assert retry_after(header) == 0.0
+    for header in ("", "soon", "7, 8", "Wed, 99 Oct 2015 07:28:00 GMT", f"21 Oct 2015 07:28:00 +{'9' * 20}"):
+        assert retry_after(header) is None
+    for header in ("inf", "1e400", "Fri, 31 Dec 9999 23:59:59 GMT"):
+        assert wait_before(1, retry_after(header)) == 120.0
     assert max(wait_before(n, None) for n in range(1, 40)) <= 60.0
+
+
+def test_a_header_that_no_clock_can_hold_does_not_end_the_tries() -> None:
+    odd = {"Retry-After": f"Wed, 21 Oct 2015 07:28:00 +{'9' * 20}"}
+    with serving([Fails(429, headers=odd), Says({"a": 1})]) as server:
+        assert json.loads(model(server).complete(ASK).text) == {"a": 1}
+
+
+def test_errors_that_name_each_other_as_their_cause_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = RuntimeError("one"), RuntimeError("two")
+    one.__cause__, two.__cause__ = two, one
+    asked = ChatModel("m", Endpoint(base_url="http://127.0.0.1:1/v1", cache=False, retries=1), sleep=_no_wait)
+
+    def fails(request: Request, mode: str) -> Any:
+        raise one
+
+    monkeypatch.setattr(asked, "_once", fails)
+    with pytest.raises(ModelError, match="no reply after 2 tries: RuntimeError: one"):
+        asked.complete(ASK)
+
+
+def _no_wait(seconds: float) -> None:
+    return None
 
 
 def test_a_storm_without_end_ends_with_one_line() -> None:

@@ -11,8 +11,9 @@ from scripted_server import Action, Says, ScriptedServer, by_role, said_to, serv
 
 from agent.config import Endpoint, View
 from agent.graph import ask
-from agent.readers.chat import ChatModel
-from agent.readers.generative import GenerativeReader
+from agent.readers.chat import ChatModel, costs
+from agent.readers.generative import GenerativeReader, prompts
+from agent.readers.generative.answering import abstains
 from agent.readers.generative.replies import MAX_CHARACTERS
 from agent.trajectory import Trajectory
 from agent.types import UNANSWERABLE
@@ -148,3 +149,68 @@ def test_an_answer_in_the_scale_that_the_question_names_is_the_number_alone() ->
         told = asked(server, "Answer")[0]
     assert run.answer == "1,577" and run.revised is None
     assert "only if the question leaves them open" in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "not mentioned in the document",
+        "Not specified in the provided facts.",
+        "It cannot be answered",
+        "cannot be determined from the facts",
+        "Insufficient information",
+        "There is no information available in the text.",
+        "No evidence found",
+        "The facts don't mention it.",
+        "The provided facts do not state the revenue",
+        "Unable to determine",
+    ],
+)
+def test_words_that_say_there_is_no_answer_are_understood_however_they_are_put(words: str) -> None:
+    assert abstains(words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "0",
+        "No",
+        "None",
+        "not found guilty",
+        "not available in Canada",
+        "Facts do not lie",
+        "no data",
+        "unknown soldier",
+    ],
+)
+def test_answers_that_only_begin_like_an_abstention_are_answers(words: str) -> None:
+    assert not abstains(words)
+
+
+def test_members_that_a_model_gives_in_place_of_an_answer_are_the_answer() -> None:
+    both = fact(3, "The items are Net sales and Other income.", quote="Net sales", blocks=[1])
+    script = roles(
+        plan=Says(planning(QUESTION)),
+        read=Says(reading(both)),
+        answer=Says(answering("", "f1", items=["Net sales", "Other income"])),
+    )
+    with serving(script) as server:
+        assert run_on(server).answer == "Net sales, Other income"
+
+
+def test_a_prompts_hash_changes_with_all_that_it_may_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = prompts.hashes()
+    monkeypatch.setitem(prompts.FORMATS, "span", "anything")
+    monkeypatch.setitem(prompts.BOXES, "pixels", "four numbers")
+    prompts._wordings.cache_clear()
+    after = prompts.hashes()
+    prompts._wordings.cache_clear()
+    assert {role for role in before if before[role] != after[role]} == {"answer", "read"}
+
+
+@pytest.mark.parametrize("name", ["qwen2.5-vl-7b", "qwen3-vl-8b", "gpt-5"])
+def test_a_picture_for_which_nothing_is_left_has_the_smallest_size_and_more_tokens(name: str) -> None:
+    for most in range(8):
+        size = costs.picture_size(name, 800, 1000, most)
+        assert min(size) > 0
+        assert costs.picture_tokens(name, *size) <= most or costs.picture_tokens(name, *size) >= 3

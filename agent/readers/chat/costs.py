@@ -67,12 +67,13 @@ def picture_tokens(model: str, width: int, height: int) -> int:
 def picture_size(model: str, width: int, height: int, most: int) -> tuple[int, int]:
     """The largest size, in the picture's proportions, of at most `most` tokens and `LONGEST` pixels a side.
 
-    The smallest cost of a picture (one tile) is met with one tile where `most` is below it.
+    Where `most` is below the smallest cost of a picture, it is a size of that cost.
     """
     factor = qwen_factor(model)
     if factor is not None:
-        wide, high = smart_resize(width, height, factor, most - 2)
-        while wide * high > (most - 2) * factor * factor and max(wide, high) > factor:  # sides of one factor
+        room = max(1, most - 2)
+        wide, high = smart_resize(width, height, factor, room)
+        while wide * high > room * factor * factor and max(wide, high) > factor:  # sides of one factor
             wide, high = (
                 max(factor, side - factor) if side == max(wide, high) else side for side in (wide, high)
             )

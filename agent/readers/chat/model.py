@@ -34,6 +34,7 @@ from indexes.plain import plain
 
 OVERHEAD = 24  # tokens that a chat template puts around a request, at most
 KIND = "replies"  # of cache entries
+MAX_CAUSES = 32  # errors of a chain that are looked at: some libraries make a ring of them
 
 
 class ChatModel:
@@ -237,7 +238,9 @@ class _Fault:
         status, asked, unreachable = None, None, False
         chain: BaseException | None = error
         names = set()
-        while chain is not None:
+        for _ in range(MAX_CAUSES):
+            if chain is None:
+                break
             names.add(type(chain).__name__)
             code = getattr(chain, "status_code", getattr(chain, "code", None))
             if status is None and isinstance(code, int) and not isinstance(code, bool):

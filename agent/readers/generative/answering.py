@@ -16,17 +16,26 @@ from agent.readers.generative.schemas import answer_schema, verify_schema
 from agent.readers.generative.sizes import Sizes
 from agent.readers.generative.values import fact_ids, integer, objects, share, text_of, texts, truth
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Objection, Plan, Usage
+from indexes.plain import plain
 
 MAX_ANSWER = 1000  # characters
 MAX_CITED = 40  # facts of an answer that was objected to that are named
 NEEDS_ALL = ("comparison", "difference")
 """Kinds of answer that don't stand while one of their parts has no evidence."""
 
+_GIVEN = (
+    r"(?:(?:the|this|these|any|of|provided|given|recorded|available|cited|supplied) )*"
+    r"(?:documents?|text|facts?|pages?|context|evidence|passages?|excerpts?|information)"
+)
+_THERE = rf"(?: (?:in|by|from|within|based on) {_GIVEN})?"
+_CANNOT = r"(?:(?:it|this|that|the answer) )?(?:cannot|can't|can not) be (?:determined|answered)"
 _ABSTAINS = re.compile(
-    r"(?:is |it is )?(?:un|not )"
-    r"(?:answerable|specified|mentioned|stated|available|provided|disclosed|found|given)"
-    r"|n/?a|unknown|cannot be (?:determined|answered)|can't be determined|i don'?t know|no answer"
-    r"|the (?:document|text|facts|provided facts) (?:does|do) not .*",
+    r"(?:(?:it|this|that|the answer|the information) )?(?:is |was |are )?(?:un|not )"
+    rf"(?:answerable|specified|mentioned|stated|available|provided|disclosed|found|given|reported){_THERE}"
+    rf"|n/?a|unknown|{_CANNOT}{_THERE}|unable to (?:determine|answer){_THERE}|i don'?t know|no answer"
+    r"|(?:there is )?(?:no|insufficient|not enough) (?:relevant )?(?:information|evidence|facts?)"
+    rf"(?: (?:is |are )?(?:given|available|provided|found|stated))?{_THERE}"
+    rf"|(?:the|this|these) {_GIVEN} (?:does|do)(?: not|n't) .*",
     re.IGNORECASE,
 )
 
@@ -125,8 +134,8 @@ def _answer(reply: Mapping[str, Any], plan: Plan, facts: Sequence[Fact]) -> Draf
     known = {fact.id: fact for fact in facts}
     text = text_of(reply.get("answer"), MAX_ANSWER)
     items = texts(reply.get("items"), 200, 60)
-    if plan.answer_type == "list" and items:
-        text = as_list(items)
+    if items and (plan.answer_type == "list" or not text):
+        text = as_list(items) if plan.answer_type == "list" else plain(", ".join(items), MAX_ANSWER)
     reason = text_of(reply.get("reason"), 500)
     cited = [i for i in fact_ids(reply.get("facts")) if i in known]
     supported, tested = _tested(reply, len(plan.parts), known, cited)

@@ -1,7 +1,8 @@
-"""The prompts, one file a role, each named by its hash."""
+"""The prompts, one file a role, each named by the hash of what it may say."""
 
 import functools
 import hashlib
+import itertools
 from importlib import resources
 
 from agent.frames import BoxFrame
@@ -34,9 +35,21 @@ def prompt(role: str) -> str:
     return (resources.files("agent") / "prompts" / f"{role}.md").read_text(encoding="utf-8")
 
 
+@functools.cache
+def _wordings(role: str) -> tuple[str, ...]:
+    """All that a role's prompt may say: what is put into it counts like the file."""
+    if role == "answer":
+        return tuple(prompt(role).replace("{format}", form) for form in FORMATS.values())
+    if role == "read":
+        dials = itertools.product((False, True), repeat=3)
+        frames: tuple[BoxFrame | None, ...] = (None, *BOXES)
+        return tuple(read_prompt(f, marks=m, zoom=z, cells=c) for m, z, c in dials for f in frames)
+    return (prompt(role),)
+
+
 def hashes() -> dict[str, str]:
-    """Of every role the beginning of its prompt's sha256."""
-    return {role: hashlib.sha256(prompt(role).encode()).hexdigest()[:12] for role in ROLES}
+    """Of every role the beginning of the sha256 of what its prompt may say."""
+    return {role: hashlib.sha256("\0".join(_wordings(role)).encode()).hexdigest()[:12] for role in ROLES}
 
 
 def read_prompt(frame: BoxFrame | None, *, marks: bool, zoom: bool, cells: bool) -> str:
