@@ -30,6 +30,7 @@ from indexes.encoders.torchvision_shim import make_torchvision_importable
 from indexes.errors import InputError, run_command
 from indexes.index import PageIndex
 from indexes.ivf import open_or_build_ivf
+from indexes.maxsim import best_pages, total
 from indexes.search import Method
 
 Floats = NDArray[np.float32]
@@ -89,19 +90,25 @@ def _measure(folder: Path, count: int, options: argparse.Namespace) -> None:
     data = Data(pages, [query_of(int(number)) for number in chosen], index, flat)
     _compare(data, options.rounds)
     _rounding(data)
-    peak, before = memory_of_search([folder / "index"])
-    _line(
-        f"\nA process that searches once: peak {peak / 1e6:.0f} MB, {before / 1e6:.0f} MB of it before it "
-        f"opens the index of {size / 1e6:.0f} MB.\nOpening and searching add {(peak - before) / size:.2f} of "
-        f"it; the peak is {peak / size:.2f} of it."
-    )
+    for torch in (False, True):
+        peak, before = memory_of_search([folder / "index"], torch=torch)
+        _line(
+            f"\nA process that searches once, {'with' if torch else 'without'} PyTorch: peak "
+            f"{peak / 1e6:.0f} MB, {before / 1e6:.0f} MB of it before it opens\nthe index of "
+            f"{size / 1e6:.0f} MB. Opening and searching add {(peak - before) / size:.2f} of it; the peak is "
+            f"{peak / size:.2f} of it."
+        )
 
 
 def _compare(data: Data, rounds: int) -> None:
     def ours(method: Method) -> Search:
         return lambda query: [ref.page - 1 for ref, _ in data.index.search(query, K, method)]
 
+    def unpacking(query: QueryEmbedding) -> list[int]:
+        return best_pages(total(data.index.best_matches(query)), K)
+
     searches: dict[str, Search] = {"**ours, exact**": ours("exact"), "**ours, ivf**": ours("ivf")}
+    searches["ours, exact, as without PyTorch"] = unpacking
     searches |= {"NumPy, float32": _numpy(data), **_colpali(data)}
     for neighbours in NEIGHBOURS:
         searches[f"FAISS flat, {neighbours} neighbours a vector, not rescored"] = _per_token(data, neighbours)

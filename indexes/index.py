@@ -159,6 +159,10 @@ class PageIndex:
         """
         return self.store.best_matches(query.vectors, rows)
 
+    def ceilings(self, query: QueryEmbedding) -> Floats | None:
+        """What each page's MaxSim is not above: `(n_pages,)`; None where it can't be told quickly."""
+        return self.store.ceilings(query.vectors)
+
     def pooled(self, query: QueryEmbedding) -> Floats:
         """The best pooled vector's cosine: `(n_pages,)`, -inf for pages without vectors."""
         return self._pooled.best_matches(query.pooled[None])[:, 0]

@@ -75,6 +75,12 @@ class JoinedIndex:
             best[places] = self.members[owner].best_matches(query, inside)
         return best
 
+    def ceilings(self, query: QueryEmbedding) -> Floats | None:
+        """What each page's MaxSim is not above: `(n_pages,)`; None where it can't be told quickly."""
+        found = [index.ceilings(query) for index in self.members]
+        known = [one for one in found if one is not None]
+        return np.concatenate(known) if len(known) == len(found) else None
+
     def pooled(self, query: QueryEmbedding) -> Floats:
         """The best pooled vector's cosine: `(n_pages,)`, -inf for pages without vectors."""
         return np.concatenate([index.pooled(query) for index in self.members])

@@ -18,6 +18,7 @@ Floats = NDArray[np.float32]
 Offsets = NDArray[np.int64]
 STRIPE = 4096  # vectors whose similarities are held at a time, if a page has no more
 PRODUCTS = 960_000  # of a matrix product that BLAS libraries multiply without copying its factors first
+_FIRST = np.zeros(1, np.int64)
 _SHIFT, _MASK = np.uint32(16), np.uint32(0xFFFF0000)
 
 
@@ -44,7 +45,7 @@ class Scan:
         size = self._rows * self._half
         self._words = np.empty(size, np.uint32)
         self._unpacked = np.empty((2, size), np.float32)
-        self._more = np.empty((self._rows, q), np.float32)
+        self._some, self._more = np.empty((2, self._rows, q), np.float32)
 
     def best_matches(self, offsets: Offsets) -> Floats:
         """Each query vector's highest inner product on each page: `(pages, q)`, -inf where it has none.
@@ -64,6 +65,19 @@ class Scan:
                 stop = min(end, row + self._rows)
                 self._compare(row, stop, similarities[row - start : stop - start])
             best[first:last] = page_maxima(similarities, offsets[first : last + 1] - start)
+        return best
+
+    def best_match(self, start: int, end: int) -> Floats:
+        """Each query vector's highest inner product with the vectors `start` to `end` (exclusive): `(q,)`.
+
+        -inf where there are none.
+        """
+        best = np.full(self._q, -np.inf, np.float32)
+        for row in range(start, end, self._rows) if self._q else ():
+            stop = min(end, row + self._rows)
+            similarities = self._some[: stop - row]
+            self._compare(row, stop, similarities)
+            np.maximum(best, np.maximum.reduceat(similarities, _FIRST, axis=0)[0], out=best)
         return best
 
     def _compare(self, row: int, stop: int, out: Floats) -> None:

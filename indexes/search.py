@@ -14,8 +14,11 @@ from indexes.types import PageRef
 if TYPE_CHECKING:
     from indexes.ivf import Ivf
 
+Floats = NDArray[np.float32]
 Method = Literal["auto", "exact", "ivf"]
 METHODS: tuple[Method, ...] = ("auto", "exact", "ivf")
+FEW = 0.25  # share of the pages up to which they are compared one by one rather than all at once
+STEP = 4  # pages compared at a time that may still be among the best
 SMALL = 1000  # pages up to which all are compared where the method is left open
 
 
@@ -28,8 +31,12 @@ class Searchable(Protocol):
     refs: tuple[PageRef, ...]
     ivf: "Ivf | None"
 
-    def best_matches(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> NDArray[np.float32]:
+    def best_matches(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> Floats:
         """Each query vector's highest similarity on the pages in `rows`, else on all: `(pages, q)`."""
+        ...
+
+    def ceilings(self, query: QueryEmbedding) -> Floats | None:
+        """What each page's MaxSim is not above: `(pages,)`; None where it can't be told quickly."""
         ...
 
 
@@ -42,9 +49,9 @@ def search(index: Searchable, query: QueryEmbedding, k: int, method: Method) -> 
         index: where to search.
         query: the query.
         k: how many pages.
-        method: `exact` compares all pages. `ivf` compares the likely ones, which it finds by FAISS, just as
-            exactly; where it finds fewer than `k`, it compares all. `auto` is `ivf` where `index.ivf` is
-            there and the pages are many.
+        method: `exact` compares all pages, but those that cannot be among the best. `ivf` compares the
+            likely ones, which it finds by FAISS, just as exactly; where it finds fewer than `k`, it does as
+            `exact`. `auto` is `ivf` where `index.ivf` is there and the pages are many.
 
     Raises:
         InputError: the method is unknown, or `ivf` and there is no structure for it.
@@ -59,9 +66,27 @@ def search(index: Searchable, query: QueryEmbedding, k: int, method: Method) -> 
     if not len(query.vectors):
         return []
     if index.ivf is not None and (method == "ivf" or (method == "auto" and len(index.refs) > SMALL)):
-        rows = index.ivf.candidates(query.vectors, k)
-        if len(rows) >= k:
-            scores = total(index.best_matches(query, rows))
-            return [(index.refs[rows[i]], float(scores[i])) for i in best_pages(scores, k)]
-    scores = total(index.best_matches(query))
-    return [(index.refs[row], float(scores[row])) for row in best_pages(scores, k)]
+        likely = index.ivf.candidates(query.vectors, k)
+        if len(likely) >= k:
+            scores = total(index.best_matches(query, likely))
+            return [(index.refs[likely[i]], float(scores[i])) for i in best_pages(scores, k)]
+    rows, scores = _compared(index, query, k)
+    return [(index.refs[rows[i]], float(scores[i])) for i in best_pages(scores, k)]
+
+
+def _compared(index: Searchable, query: QueryEmbedding, k: int) -> tuple[NDArray[np.int64], Floats]:
+    """The scores of all pages that can be among the `k` best, and of some more, in the order of the pages."""
+    few = int(FEW * len(index.refs))
+    ceilings = index.ceilings(query) if k <= few else None
+    if ceilings is not None:
+        order = np.argsort(-ceilings, kind="stable")
+        scores = total(index.best_matches(query, order[:k].tolist()))
+        # Only pages whose ceiling reaches the k-th best score so far can still be among the best.
+        while len(scores) < few and ceilings[order[len(scores)]] >= np.partition(scores, -k)[-k]:
+            more = order[len(scores) : len(scores) + STEP]
+            scores = np.concatenate([scores, total(index.best_matches(query, more.tolist()))])
+        if len(scores) < few:
+            rows = order[: len(scores)]
+            places = np.argsort(rows)
+            return rows[places], scores[places]
+    return np.arange(len(index.refs)), total(index.best_matches(query))

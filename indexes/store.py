@@ -1,12 +1,13 @@
 """The vectors of an index on disk: FAISS codes, boxes and offsets, all memory-mapped."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from indexes.ceilings import ceilings, quick
 from indexes.maxsim import best_matches
 from indexes.scan import Scan, scannable, stripes
 from indexes.vectors import FULL, PROJECTION, MismatchError, project
@@ -84,13 +85,25 @@ class Store:
             rows: which pages; None: all.
         """
         query = self.projected(query)
-        matches = self._decoding(query) if self._codes is None else Scan(query, self._codes).best_matches
+        scan = None if self._codes is None else Scan(query, self._codes)
         if rows is None:
-            return matches(self.offsets)
+            return self._decoding(query, self.offsets) if scan is None else scan.best_matches(self.offsets)
         best = np.full((len(rows), len(query)), -np.inf, np.float32)
         for i, row in enumerate(rows):
-            best[i] = matches(self.offsets[row : row + 2])[0]
+            offsets = self.offsets[row : row + 2]
+            best[i] = (
+                self._decoding(query, offsets)[0] if scan is None else scan.best_match(*offsets.tolist())
+            )
         return best
+
+    def ceilings(self, query: Floats) -> Floats | None:
+        """What the MaxSim of each page with a query `(q, dim)` is not above: `(pages,)`.
+
+        -inf for a page without vectors; None where comparing exactly is as quick (see `indexes.ceilings`).
+        """
+        if self._codes is None or not quick():
+            return None
+        return ceilings(self.projected(query), self._codes, self.offsets)
 
     def page(self, row: int) -> tuple[Floats, Floats]:
         """The vectors `(n, inner)`, in the dimensions of the index, and boxes `(n, 4)` of a page."""
@@ -111,19 +124,15 @@ class Store:
                 vectors = vectors @ self._projection
             yield vectors, np.repeat(np.arange(first + start, first + end), np.diff(offsets[start : end + 1]))
 
-    def _decoding(self, query: Floats) -> Callable[[NDArray[np.int64]], Floats]:
+    def _decoding(self, query: Floats, offsets: NDArray[np.int64]) -> Floats:
         """The same as `Scan.best_matches`, for codes that FAISS must decode."""
-
-        def matches(offsets: NDArray[np.int64]) -> Floats:
-            best = np.full((len(offsets) - 1, len(query)), -np.inf, np.float32)
-            for first, last in stripes(offsets, BLOCK) if len(query) else ():
-                start, end = int(offsets[first]), int(offsets[last])
-                best[first:last] = best_matches(
-                    query, self._decoded(start, end), offsets[first : last + 1] - start
-                )
-            return best
-
-        return matches
+        best = np.full((len(offsets) - 1, len(query)), -np.inf, np.float32)
+        for first, last in stripes(offsets, BLOCK) if len(query) else ():
+            start, end = int(offsets[first]), int(offsets[last])
+            best[first:last] = best_matches(
+                query, self._decoded(start, end), offsets[first : last + 1] - start
+            )
+        return best
 
     def _decoded(self, start: int, end: int) -> Floats:
         """The vectors `start` to `end` (exclusive) in the dimensions of the index."""

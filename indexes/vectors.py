@@ -27,6 +27,7 @@ FULL = np.float32(65535)
 MANIFEST = "manifest.json"
 PROJECTION = "projection.npy"
 MOST_POOLED = 64
+LONGEST = 1.01  # a vector of length 1 as it is kept, rounded to 16 bits
 KINDS = ("vectors", "pooled")
 
 
@@ -71,12 +72,20 @@ class Part:
 
 
 def part_of(embeddings: Iterable[PageEmbedding]) -> Part:
-    """Packs the embeddings of consecutive pages."""
+    """Packs the embeddings of consecutive pages.
+
+    Raises:
+        ValueError: a vector is longer than 1, or not of numbers.
+    """
     pages = list(embeddings)
     arrays: dict[str, NDArray[Any]] = {}
     for kind in KINDS:
         boxes = "boxes" if kind == "vectors" else "pooled_boxes"
-        arrays[kind] = np.concatenate([getattr(p, kind) for p in pages]).astype(np.float16)
+        vectors = np.concatenate([getattr(p, kind) for p in pages])
+        longest = float(np.linalg.norm(vectors, axis=1).max(initial=0))
+        if not longest <= LONGEST:
+            raise ValueError(f"{kind} of {pages[0].ref} and after: one has length {longest}, expected 1")
+        arrays[kind] = vectors.astype(np.float16)
         packed = np.concatenate([getattr(p, boxes) for p in pages])
         arrays[f"{kind}_boxes"] = np.rint(packed * FULL).astype(np.uint16)
         arrays[f"{kind}_counts"] = np.array([len(getattr(p, kind)) for p in pages], np.int64)

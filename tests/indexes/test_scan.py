@@ -40,8 +40,11 @@ def test_blocks_may_end_anywhere_within_pages(monkeypatch: pytest.MonkeyPatch) -
     offsets = np.cumsum([0, *sizes])
     monkeypatch.setattr(scan, "PRODUCTS", 7 * 8 * 17)
     monkeypatch.setattr(scan, "STRIPE", 50)
-    found = Scan(query, codes_of(vectors)).best_matches(offsets)
-    assert np.allclose(found, best_matches(query, vectors, offsets), atol=1e-6)
+    scanned = Scan(query, codes_of(vectors))
+    assert np.allclose(scanned.best_matches(offsets), best_matches(query, vectors, offsets), atol=1e-6)
+    assert np.allclose(
+        scanned.best_match(3, 1000), best_matches(query, vectors[3:1000], np.array([0, 997]))[0], atol=1e-6
+    )
 
 
 def test_some_pages_alone_score_as_among_all() -> None:
@@ -49,6 +52,8 @@ def test_some_pages_alone_score_as_among_all() -> None:
     offsets = np.array([0, 10, 10, 25, 30])
     whole = Scan(query, codes_of(vectors))
     assert np.array_equal(whole.best_matches(offsets[2:4]), whole.best_matches(offsets)[2:3])
+    alone = [whole.best_match(start, end) for start, end in zip(offsets, offsets[1:], strict=False)]
+    assert np.allclose(alone, whole.best_matches(offsets), atol=1e-6)
 
 
 def test_a_query_without_vectors_matches_nothing() -> None:
