@@ -76,9 +76,12 @@ def gate(endpoint: str, at_a_time: int, a_minute: float | None) -> Gate:
 
 
 def wait_before(attempt: int, asked: float | None) -> float:
-    """Seconds to wait before try `attempt + 1` (from 1): doubling, with jitter; at least what was asked."""
+    """Seconds to wait before try `attempt + 1` (from 1): doubling, with jitter; at least what was asked.
+
+    What was asked is jittered too, so that calls that were turned away together do not come back together.
+    """
     own = min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
-    return max(own, min(LONGEST_OBEYED, asked or 0.0))
+    return max(own, min(LONGEST_OBEYED, asked) + random.uniform(0.0, FIRST_WAIT)) if asked else own
 
 
 def retry_after(value: str | None) -> float | None:

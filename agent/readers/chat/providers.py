@@ -153,7 +153,7 @@ def messages(request: Request, mode: str) -> list[Any]:
     from langchain_core.messages import HumanMessage, SystemMessage
 
     parts: list[str | dict[Any, Any]] = [
-        {"type": "text", "text": part}
+        {"type": "text", "text": _encodable(part)}
         if isinstance(part, str)
         else {"type": "image_url", "image_url": {"url": _data_url(part)}}
         for part in request.content
@@ -165,7 +165,12 @@ def messages(request: Request, mode: str) -> list[Any]:
         human = HumanMessage("\n\n".join(str(part["text"]) for part in parts if isinstance(part, dict)))
     else:
         human = HumanMessage(parts)
-    return [SystemMessage(request.system), human] if request.system else [human]
+    return [SystemMessage(_encodable(request.system)), human] if request.system else [human]
+
+
+def _encodable(text: str) -> str:
+    """A text without halves of surrogate pairs, which no request can carry."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def schema_in_words(schema: Mapping[str, Any]) -> str:
