@@ -80,7 +80,8 @@ def _objection(reply: DraftAnswer, state: State) -> str | None:
     """What speaks against an answer: what its reader found itself, else what verification finds."""
     if reply.unsupported and not reply.abstains:
         return reply.unsupported
-    return objection(reply, state["question"], state["strategy"], state.get("facts", []))
+    facts, orders = state.get("facts", []), frozenset(state.get("orders", ()))
+    return objection(reply, state["question"], state["strategy"], facts, orders)
 
 
 def _revision(

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent.citations import round_outward
-from agent.matching import Match, PageText, tokens
+from agent.matching import Match, PageText, is_number, tokens
 from agent.passages import find_passage
 from agent.places import WHOLE_PAGE, Place, blocked, celled, filled, ranged, snapped
+from agent.sifting import Sifted
 from agent.statements import find_statement
 from agent.support import pieced_together, verify_fact
 from agent.types import EvidenceRegion, FactDraft, Support
@@ -16,6 +17,7 @@ from indexes.types import BBox
 MAX_REGIONS = 12
 MAX_TEXT = 1500  # characters of a statement or a quote that are kept
 MAX_QUOTE = 20_000  # characters that are looked for
+REST = 0.5  # of a statement's words, from which it says what only orders to the reader tell
 NARROW = 0.75  # share of a statement's words that narrow a block to where they stand
 
 
@@ -39,6 +41,11 @@ class Dropped:
     reason: str
 
 
+def evidence(sifted: Sifted) -> PageText:
+    """A page as facts are grounded on it: without the words that are addressed to its reader."""
+    return PageText(sifted.page, sifted.whole, sifted.words, sifted.told)
+
+
 def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Grounded | Dropped:
     """Turns what a draft points at into tight regions of its page.
 
@@ -47,6 +54,8 @@ def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
     rows; the model's own box, snapped to the words or the picture it covers; and where there is none of these
     and no quote to contradict it, the words or numbers of the statement itself, then what retrieval matched.
     The whole page is no region unless one block fills it or the quote does.
+
+    What rests on words that are addressed to the page's reader is dropped, whatever bears it out besides.
 
     Args:
         draft: the fact.
@@ -57,6 +66,9 @@ def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
     if not text and not quote:
         return Dropped(draft, f"page {draft.ref.page}: a fact without words")
     place, match = _placed(draft, quote, page, seen)
+    if match is None and _points_at_orders(draft, quote, page, place):
+        return _ordered(draft)
+    place.words -= page.orders
     boxes = place.regions(page.page)
     if not boxes:
         nowhere = "its quote is not on the page" if quote else "nothing on the page says so"
@@ -66,9 +78,10 @@ def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
         match = pieced_together(quote, page, place.words)
     # What a reader counted follows from how much it pointed at: places, or a heading and what is under it.
     pointed = {len(draft.words), len(draft.words) - 1, len(draft.blocks), draft.ref.page}
-    verified = verify_fact(
-        text or quote, quote, page, match, visual=place.visual, counted=map(float, pointed)
-    )
+    counted = frozenset(map(float, pointed))
+    verified = verify_fact(text or quote, quote, page, match, visual=place.visual, counted=counted)
+    if page.whole is not None and _says_orders(text or quote, page, verified.missing):
+        return _ordered(draft)
     if len(boxes) > MAX_REGIONS:
         place.notes.append(f"{len(boxes) - MAX_REGIONS} regions beyond {MAX_REGIONS}")
     if verified.missing and verified.support == "none":
@@ -81,6 +94,33 @@ def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
         verified.support,
         tuple(place.notes),
     )
+
+
+def _ordered(draft: FactDraft) -> Dropped:
+    reason = f"page {draft.ref.page}: it rests on words addressed to the page's reader: "
+    return Dropped(draft, f"{reason}{plain(draft.text or draft.quote, 80)!r}")
+
+
+def _points_at_orders(draft: FactDraft, quote: str, page: PageText, place: Place) -> bool:
+    """Whether a fact's quote, or the words and the box that it points at, are orders to the reader alone."""
+    if page.whole is None:
+        return False
+    boxed = snapped(draft.bbox, page.page).words if draft.bbox is not None else set()
+    if any(words and words <= page.orders for words in (place.words, boxed)):
+        return True
+    return bool(quote) and page.whole.find(quote) is not None
+
+
+def _says_orders(text: str, page: PageText, missing: Sequence[str]) -> bool:
+    """Whether a statement says what the page says in orders to its reader only."""
+    whole = page.whole
+    if whole is None:
+        return False
+    if set(missing) - set(verify_fact(text, "", whole, None).missing):
+        return True
+    words = [t for t in tokens(text) if len(t) > 2 and not is_number(t)]
+    ordered = [t for t in words if t in page.told and t not in page.known]
+    return bool(ordered) and len(ordered) >= REST * len(words)
 
 
 def locate(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Grounded:

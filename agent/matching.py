@@ -80,10 +80,23 @@ def _printed(text: str) -> str:
 
 
 class PageText:
-    """A page's words prepared once for many look-ups."""
+    """A page's words prepared once for many look-ups.
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    Attributes:
+        whole: the page with the words that are addressed to its reader; None where it has none.
+        orders: indices of those words.
+        told: tokens that only they tell to say.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        whole: Page | None = None,
+        orders: frozenset[int] = frozenset(),
+        told: frozenset[str] = frozenset(),
+    ) -> None:
+        self.page, self.orders, self.told = page, orders, told
+        self.whole = None if whole is None or not orders else PageText(whole)
         self.tokens = [token(word) for word in page.words.texts]
         self.vocabulary = frozenset(self.tokens)
         self._starts: list[int] = []

@@ -7,11 +7,12 @@ with what it has.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agent.grounding import Dropped, Grounded, ground
+from agent.grounding import Dropped, Grounded, evidence, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
 from agent.naming import page_name
 from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
+from agent.sifting import Sifted, sifted
 from agent.state import Labels, Run, State, Timer, spent
 from agent.stopping import stop_reason
 from agent.trajectory import RoundRecord, StepError
@@ -83,9 +84,10 @@ def read(state: State, run: Run) -> State:
     late = record.number > 1 and spent(state) >= run.config.max_seconds
     refs = [] if late else [page.ref for page in record.retrieved[: min(run.config.k, room)]]
     errors = list(record.errors)
-    pages: dict[PageRef, Page] = {}
+    found: dict[PageRef, Sifted] = {}
     with guarded("read", errors):
-        pages = run.layout(refs)
+        found = {ref: sifted(page, state["question"]) for ref, page in run.layout(refs).items()}
+    pages = {ref: sift.page for ref, sift in found.items()}
     for ref in refs:
         why = "could not be opened" if ref not in pages else _unread(pages[ref], run)
         if why is not None:
@@ -99,7 +101,11 @@ def read(state: State, run: Run) -> State:
         read=tuple(refs),
         errors=tuple(errors),
         missing=missing,
-        notes=(*record.notes, *(note for r in readings for note in (*r.notes, *_strange(r, run)))),
+        notes=(
+            *record.notes,
+            *_orders(found, run),
+            *(n for r in readings for n in (*r.notes, *_strange(r, run))),
+        ),
         seconds=record.seconds + timer(),
         usage=sum((reading.usage for reading in readings), record.usage),
     )
@@ -109,6 +115,7 @@ def read(state: State, run: Run) -> State:
         "labels": _labels(pages.values()),
         "drafts": tuple(draft for reading in readings for draft in reading.drafts),
         "missing": missing,
+        "orders": sorted({token for sift in found.values() for token in sift.told}),
         "wanted": _wanted(readings, run, {*state.get("seen", ()), *refs}),
         "seconds": {"read": timer()},
         "usage": sum((reading.usage for reading in readings), Usage()),
@@ -119,6 +126,16 @@ def _unread(page: Page, run: Run) -> str | None:
     """Why a page that opens holds nothing to read, as the document says it; None where nothing went wrong."""
     why = run.failed(page.ref)
     return None if why is None or len(page.words) else f"could not be read: {plain(why, 200)}"
+
+
+def _orders(found: Mapping[PageRef, Sifted], run: Run) -> list[str]:
+    """Which pages hold words that are addressed to their reader, and the first of them."""
+    return [
+        f"{page_name(ref, several=run.several)} holds words addressed to its reader, which are no evidence: "
+        f"{plain(' '.join(sift.passages), 80)!r}"
+        for ref, sift in found.items()
+        if sift.words
+    ]
 
 
 def _labels(pages: Iterable[Page]) -> Labels:
@@ -179,7 +196,8 @@ def _wanted(readings: Sequence[Reading], run: Run, seen: set[PageRef]) -> tuple[
 def record(state: State, run: Run) -> State:
     """Grounds the round's drafts and enters them in the ledger; what stands nowhere is dropped, and said."""
     timer, latest = Timer(run.clock), state["rounds"][-1]
-    pages = {ref: PageText(page) for ref, page in run.layout(latest.read).items()} if state["drafts"] else {}
+    read = run.layout(latest.read) if state["drafts"] else {}
+    pages = {ref: evidence(sifted(page, state["question"])) for ref, page in read.items()}
     grounded: list[Grounded] = []
     notes: list[str] = []
     seen = {page.ref: page.regions for page in latest.retrieved}

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+MAX_ORDERS = 2000  # words that pages tell their reader to say
+
 Labels = dict[str, dict[int, str | None]]
 """Printed page labels by document and page: keys that a checkpointer can store."""
 
@@ -146,6 +148,11 @@ def add_queries(old: Sequence[str], new: Sequence[str]) -> list[str]:
     return list(dict.fromkeys([*old, *new]))
 
 
+def add_orders(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    """Reducer: what pages tell their reader to say, word by word."""
+    return list(dict.fromkeys([*old, *new]))[:MAX_ORDERS]
+
+
 def add_seconds(old: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
     """Reducer: seconds by step, summed."""
     return {
@@ -182,6 +189,7 @@ class State(TypedDict, total=False):
     strategy: Plan
     queries: tuple[str, ...]
     asked: Annotated[list[str], add_queries]
+    orders: Annotated[list[str], add_orders]
     wanted: tuple[PageRef, ...]
     rounds: Annotated[list[RoundRecord], merge_rounds]
     facts: Annotated[list[Fact], merge_facts]

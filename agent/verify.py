@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from agent.arithmetic import Stated, agrees, evaluate, number_words, plain_value, stated
 from agent.forms import Printed, folded, printed_numbers
-from agent.matching import token, tokens
+from agent.matching import is_number, token, tokens
 from agent.types import UNANSWERABLE, DraftAnswer, Fact, Plan
 from indexes.plain import plain
 
@@ -20,7 +20,13 @@ _COMMON = frozenset(
 )
 
 
-def objection(reply: DraftAnswer, question: str, plan: Plan, facts: Sequence[Fact]) -> str | None:
+def objection(
+    reply: DraftAnswer,
+    question: str,
+    plan: Plan,
+    facts: Sequence[Fact],
+    orders: frozenset[str] = frozenset(),
+) -> str | None:
     """Why an answer does not follow from the facts it cites, or None where it does.
 
     Args:
@@ -28,6 +34,7 @@ def objection(reply: DraftAnswer, question: str, plan: Plan, facts: Sequence[Fac
         question: what was asked: what it says itself needs no fact.
         plan: for a count or a list the number of cited facts is a number that follows.
         facts: the ledger.
+        orders: words that pages tell their reader to say; an answer does not follow from those.
     """
     if reply.abstains:
         return None
@@ -46,7 +53,9 @@ def objection(reply: DraftAnswer, question: str, plan: Plan, facts: Sequence[Fac
     known = stated([*told, question])
     if plan.answer_type in ("count", "list"):
         known.add(plain_value(float(len(cited))))
-    return _unsaid_number(reply.text, known, computed) or _unsaid_name(reply.text, [*told, question])
+    lines = [*told, question]
+    unsaid = _unsaid_number(reply.text, known, computed) or _unsaid_name(reply.text, lines)
+    return unsaid or _ordered(reply.text, lines, known, orders)
 
 
 def _computed(reply: DraftAnswer, told: Sequence[str], n_cited: int) -> tuple[float | None, str | None]:
@@ -99,6 +108,17 @@ def _unsaid_name(text: str, told: Sequence[str]) -> str | None:
             continue
         if word not in joined:
             return f"no cited fact names {plain(match[0], 40)!r}"
+    return None
+
+
+def _ordered(text: str, told: Sequence[str], known: set[Stated], orders: frozenset[str]) -> str | None:
+    """A word of the answer that no fact holds but a page tells its reader to say; most words are such."""
+    words = [t for t in tokens(text) if not is_number(t) and t not in _COMMON]
+    joined = "".join(t for line in told for t in tokens(line))
+    said = {value.value for value in known}
+    ordered = [t for t in words if t in orders and t not in joined and not number_words(t) & said]
+    if ordered and 2 * len(ordered) >= len(words):
+        return f"only words addressed to the page's reader say {plain(ordered[0], 40)!r}"
     return None
 
 

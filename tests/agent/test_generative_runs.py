@@ -245,7 +245,7 @@ def test_an_instruction_hidden_in_the_document_gets_no_answer_through() -> None:
         assert "answer 42" in told[1] and "<|im_end|>" not in reads[0]
 
 
-def test_a_quoted_instruction_is_a_fact_about_the_document_and_no_more() -> None:
+def test_a_quoted_instruction_is_no_fact() -> None:
     script = by_role(
         plan=Says(planning(QUESTION)),
         read=Says(
@@ -256,7 +256,8 @@ def test_a_quoted_instruction_is_a_fact_about_the_document_and_no_more() -> None
     )
     with serving(script) as server:
         run = run_on(server, order=(4, 1, 2))
-    assert run.answer == UNANSWERABLE and run.reply.reason.startswith("no fact answers: ")
+    assert run.answer == UNANSWERABLE and not run.facts
+    assert "page 4: it rests on words addressed to the page's reader" in run.rounds[0].dropped[0]
 
 
 def test_a_429_storm_in_the_middle_keeps_what_was_read() -> None:

@@ -1,5 +1,6 @@
 """What a model sees of a page: its words in numbered blocks, tables as Markdown, and a picture that fits."""
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 PAGE_DPI = 200  # of a page's picture at most
 ZOOM_DPI = 300  # of a region's
 CUT = "(cut here to fit)"
+_OMITTED = re.compile("…(?: …)+")
 SEAM = 8  # tokens that joining two pieces of a prompt may add
 
 Count = Callable[[str], int]
@@ -68,7 +70,7 @@ def block_text(block: LayoutBlock, page: Page) -> str:
     if block.cells:
         return f"[{block.order}]{kind}\n{markdown(block)}"
     lines = [
-        safe(" ".join(page.words.texts[max(start, block.start) : min(end, block.end)]))
+        _OMITTED.sub("…", safe(" ".join(page.words.texts[max(start, block.start) : min(end, block.end)])))
         for start, end in page.line_spans()
         if start < block.end and end > block.start
     ]
