@@ -19,6 +19,7 @@ from agent.types import UNANSWERABLE, DraftAnswer, Fact, Objection, Plan, Usage
 from indexes.plain import plain
 
 MAX_ANSWER = 1000  # characters
+MAX_ITEMS = 200  # members of a list
 MAX_CITED = 40  # facts of an answer that was objected to that are named
 NEEDS_ALL = ("comparison", "difference")
 """Kinds of answer that don't stand while one of their parts has no evidence."""
@@ -133,7 +134,7 @@ def _answer(reply: Mapping[str, Any], plan: Plan, facts: Sequence[Fact]) -> Draf
         raise ValueError("`answer` is missing")
     known = {fact.id: fact for fact in facts}
     text = text_of(reply.get("answer"), MAX_ANSWER)
-    items = texts(reply.get("items"), 200, 60)
+    items = texts(reply.get("items"), 200, MAX_ITEMS)
     if items and (plan.answer_type == "list" or not text):
         text = as_list(items) if plan.answer_type == "list" else plain(", ".join(items), MAX_ANSWER)
     reason = text_of(reply.get("reason"), 500)

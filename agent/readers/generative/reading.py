@@ -143,7 +143,9 @@ class PageReader:
         if heard.value is None:
             return
         reply = heard.value
-        for item in objects(reply.get("facts"), MAX_FACTS):
+        if len(reply["facts"]) > MAX_FACTS:
+            got.notes.append(f"read: {len(reply['facts'])} facts in a reply; the first {MAX_FACTS} are taken")
+        for item in objects(reply["facts"], MAX_FACTS):
             place = _place(item, shown)
             if place is None:
                 number = integer(item.get("page"))

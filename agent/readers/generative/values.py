@@ -7,8 +7,12 @@ from typing import Any
 
 from indexes.plain import plain
 
+MAX_IDS = 400  # facts of an answer: as many as a ledger holds
 _DIGITS = re.compile(r"-?\d{1,9}")
 _NUMBER = re.compile(r"\d{1,9}")
+_FACT = re.compile(r"\bf ?(\d{1,9})\b", re.IGNORECASE)
+_BARE = re.compile(r"[\[(]?\s*\d{1,9}(?:(?:\s*[,;]\s*(?:and )?|\s+(?:and )?)\d{1,9}){0,63}\s*[\])]?")
+_DIVIDES = re.compile(r"[,;]|\band\b")
 
 
 def text_of(value: Any, limit: int) -> str:
@@ -31,8 +35,8 @@ def integer(value: Any) -> int | None:
 
 
 def integers(value: Any, most: int = 64) -> tuple[int, ...]:
-    """Whole numbers of a list, or one alone."""
-    items = value if isinstance(value, list) else [value]
+    """Whole numbers of a list, or of a text that lists them, or one alone."""
+    items = value if isinstance(value, list) else _DIVIDES.split(value) if isinstance(value, str) else [value]
     return tuple(n for n in map(integer, items[:most]) if n is not None)
 
 
@@ -64,9 +68,18 @@ def texts(value: Any, limit: int, most: int) -> tuple[str, ...]:
 
 
 def fact_ids(value: Any) -> tuple[str, ...]:
-    """Ids of facts, however they are written: `f3`, `[f3]`, `F3`, `3`."""
-    found = (_NUMBER.search(text) for text in texts(value, 40, 64))
-    return tuple(dict.fromkeys(f"f{int(match[0])}" for match in found if match))
+    """Ids of facts, however they are written: `f3`, `[F3]`, `3`, `f3 (page 12)`, `f1, f2 and f3`, `1, 2`."""
+    numbers_of = (_numbered(text) for text in texts(value, 400, MAX_IDS))
+    return tuple(dict.fromkeys(f"f{int(number)}" for found in numbers_of for number in found))
+
+
+def _numbered(text: str) -> list[str]:
+    """The numbers of the facts in a text; other numbers in it, such as a page's, are none."""
+    named = _FACT.findall(text)
+    if named:
+        return named
+    found = _NUMBER.findall(text)
+    return found if _BARE.fullmatch(text.strip()) else found[:1]
 
 
 def objects(value: Any, most: int) -> Sequence[Mapping[str, Any]]:
