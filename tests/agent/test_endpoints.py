@@ -351,6 +351,26 @@ def test_no_more_calls_run_at_once_than_the_config_lets() -> None:
     assert len(server.requests) == 6 and server.at_once == 2
 
 
+def test_threads_that_call_an_endpoint_first_and_together_share_its_gate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Slow(patience.Gate):
+        def __init__(self, at_a_time: int, a_minute: float | None) -> None:
+            time.sleep(0.05)
+            super().__init__(at_a_time, a_minute)
+
+    monkeypatch.setattr(patience, "Gate", Slow)
+    found: list[patience.Gate] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(patience.gate("first", 2, None))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len(set(map(id, found))) == 1
+
+
 def test_calls_keep_to_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, passed = [100.0], []
     monkeypatch.setattr(patience.time, "monotonic", lambda: clock[0])

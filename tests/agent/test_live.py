@@ -91,6 +91,24 @@ def test_slips_of_every_step_are_shown() -> None:
     assert "  error in answer: division by zero" in shown(failing).splitlines()
 
 
+def test_an_answer_in_vain_is_followed_by_what_the_run_then_does() -> None:
+    def decides(task):
+        if task.abstained and task.round == 1:
+            return Decision("retrieve", "look again", ("offices 42",))
+        return Decision("answer", "that is all")
+
+    lines = [line for line in shown(ScriptedReader(decides=decides)).splitlines() if ": " in line]
+    told = ("  answering", "  going on", "  giving up", "  note: answer")
+    said = [line for line in lines if line.startswith(told)]
+    assert said == [
+        "  answering: that is all",
+        "  note: answer: tried in vain: nothing says so",
+        "  going on: look again",
+        "  answering: that is all",
+        "  giving up: that is all",
+    ]
+
+
 def test_an_answer_that_was_not_let_through_is_said() -> None:
     text = shown(ScriptedReader(reads=quoting("It has 42 offices."), answers=saying("57")))
     assert "the answer was revised: no cited fact says 57\n" in text

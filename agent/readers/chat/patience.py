@@ -17,6 +17,8 @@ LONGEST_OBEYED = 120.0  # seconds that an endpoint's Retry-After may ask for
 
 T = TypeVar("T")
 
+_making = threading.Lock()
+
 
 class DeadlineError(Exception):
     """The whole reply was not there in time."""
@@ -69,9 +71,14 @@ class Gate:
             yield
 
 
-@functools.cache
 def gate(endpoint: str, at_a_time: int, a_minute: float | None) -> Gate:
     """The gate of an endpoint: one for all models that are called there from this process."""
+    with _making:  # a cache alone makes several where several threads ask first
+        return _gate(endpoint, at_a_time, a_minute)
+
+
+@functools.cache
+def _gate(endpoint: str, at_a_time: int, a_minute: float | None) -> Gate:
     return Gate(at_a_time, a_minute)
 
 
