@@ -11,7 +11,6 @@ import argparse
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -22,44 +21,24 @@ sys.path[:] = [  # a script beside this one is named like a package
 ]
 
 from agent.config import load_config  # noqa: E402
+from benchmarks.parts import parts  # noqa: E402
 from eval.ablate import ablate, make_plan  # noqa: E402
 from eval.benchmarks import load  # noqa: E402
+from eval.job import Job  # noqa: E402
 from eval.oracle import default_settings, study  # noqa: E402
 from eval.report.__main__ import report, write_markdown  # noqa: E402
-from eval.run import Job  # noqa: E402
 from indexes.errors import InputError, run_command  # noqa: E402
 
 ROUNDS = (1, 2, 3, 4, 6, 8)
 PAGES = ROOT / "docs/measured"
-
-
-@dataclass(frozen=True)
-class Part:
-    """A benchmark of the study: its folders within DATA."""
-
-    benchmark: str
-    folder: str
-    pdfs: str | None = None
-
-
-PARTS = (
-    Part("mmlongbench-v2", "mmlongbench"),
-    Part("financebench", "financebench"),
-    Part("docscope", "docscope_style", "financebench/pdfs"),
-)
+ONLY = ("mmlongbench-v2", "financebench", "docscope")
 
 
 def sweeps(options: Namespace) -> Iterator[tuple[str, Path]]:
     """Runs what is not complete; yields the name and the folder of each sweep."""
     config = load_config(options.config)
-    for part in PARTS:
-        data = options.data / part.folder
-        if options.only and part.benchmark not in options.only:
-            continue
-        if not data.is_dir():
-            sys.stderr.write(f"{data} is not there: {part.benchmark} is left out\n")
-            continue
-        pdfs = None if part.pdfs is None else options.data / part.pdfs
+    for part in parts(options.data, options.only):
+        data, pdfs = part.data, part.pdfs
         out = options.runs / f"rounds-{part.benchmark}"
         job = Job(part.benchmark, data, out, config, limit=options.limit, pdfs=pdfs, workers=options.workers)
         sys.stderr.write(f"{part.benchmark}: rounds\n")
@@ -81,7 +60,7 @@ def main() -> int:
     parser.add_argument("--runs", type=Path, default=Path("runs/analyses"), help="where the sweeps are kept")
     parser.add_argument("--pages", type=Path, default=PAGES, help="where the Markdown goes (docs/measured)")
     parser.add_argument("--config", default="cpu")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="only these benchmarks")
+    parser.add_argument("--only", nargs="+", default=ONLY, metavar="NAME", help="only these benchmarks")
     parser.add_argument("--limit", type=int, help="the first N questions only")
     parser.add_argument("--workers", type=int)
     options = parser.parse_args()

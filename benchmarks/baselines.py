@@ -11,7 +11,6 @@ import argparse
 import sys
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,11 @@ sys.path[:] = [  # a script beside this one is named like a package
     *(p for p in sys.path if Path(p or ".").resolve() != HERE),
 ]
 
+from benchmarks.parts import parts  # noqa: E402
 from eval.comparing import measure, read_published, slice_tables, tables_of  # noqa: E402
 from eval.identity import read_manifest  # noqa: E402
-from eval.run import Job, run  # noqa: E402
+from eval.job import Job  # noqa: E402
+from eval.run import run  # noqa: E402
 from eval.sources import run_source, score_source  # noqa: E402
 from eval.summary import write_summary  # noqa: E402
 from eval.tables import render  # noqa: E402
@@ -36,40 +37,18 @@ MARKS = ("<!-- baselines -->", "<!-- end of baselines -->")
 RETRIEVAL = {"mmlongbench": "mmlongbench-v2", "financebench": "financebench"}
 
 
-@dataclass(frozen=True)
-class Part:
-    """A benchmark of the baseline: its folders within DATA."""
-
-    benchmark: str
-    folder: str
-    pdfs: str | None = None
-
-
-PARTS = (
-    Part("mmlongbench-v2", "mmlongbench"),
-    Part("mmlongbench-v1", "mmlongbench"),
-    Part("financebench", "financebench"),
-    Part("docscope", "docscope_style", "financebench/pdfs"),
-)
-
-
 def runs(options: Namespace) -> Iterator[Path]:
     """Makes the runs that are not complete; yields their folders."""
-    for part in PARTS:
-        data = options.data / part.folder
-        if not data.is_dir():
-            sys.stderr.write(f"{data} is not there: {part.benchmark} is left out\n")
-            continue
+    for part in parts(options.data):
         out = options.runs / part.benchmark
-        pdfs = None if part.pdfs is None else options.data / part.pdfs
         sys.stderr.write(f"{part.benchmark}\n")
         job = Job(
             part.benchmark,
-            data,
+            part.data,
             out,
             options.config,
             limit=options.limit,
-            pdfs=pdfs,
+            pdfs=part.pdfs,
             workers=options.workers,
             quiet=False,
         )

@@ -27,7 +27,7 @@ sys.path[:] = [  # a script beside this one is named like a package
     *(p for p in sys.path if Path(p or ".").resolve() != HERE),
 ]
 
-WORKER = (sys.executable, str(Path(__file__).resolve()), "worker")
+WORKER = ("benchmarks.runner", "worker")
 RETRIEVED, FACTS, ROUNDS = 10, 12, 3
 
 
@@ -90,10 +90,21 @@ def made_row(question_id: str, doc_id: str, question: str, number: int) -> dict[
             "trajectory": trajectory}  # fmt: skip
 
 
-@contextmanager
-def open_at_once(paths: Sequence[Path], config: Any) -> Iterator[Asker]:
+class Opener:
     """Opens nothing."""
-    yield Asker(paths)
+
+    def ready(self, config: Any) -> None:
+        """Loads nothing."""
+
+    @contextmanager
+    def open(self, paths: Sequence[Path], config: Any) -> Iterator[Asker]:
+        """What answers at once."""
+        yield Asker(paths)
+
+
+def make(arguments: Sequence[str]) -> Opener:
+    """What the runner's workers run."""
+    return Opener()
 
 
 def write_benchmark(data: Path, questions: int, documents: int) -> None:
@@ -110,7 +121,8 @@ def write_benchmark(data: Path, questions: int, documents: int) -> None:
 
 def overhead(questions: int, workers: int) -> str:
     """Seconds a question that the runner takes where the agent takes none."""
-    from eval.run import Job, run
+    from eval.job import Job
+    from eval.run import run
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -122,7 +134,7 @@ def overhead(questions: int, workers: int) -> str:
                 folder / f"data{number}",
                 folder / f"run{number}",
                 workers=workers,
-                command=WORKER,
+                worker=WORKER,
             )
             start = time.perf_counter()
             run(job)
@@ -137,12 +149,13 @@ def overhead(questions: int, workers: int) -> str:
 
 def scoring(questions: int) -> str:
     """Seconds and memory that scoring saved rows takes."""
-    from eval.run import Job, run
+    from eval.job import Job
+    from eval.run import run
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_benchmark(folder / "data", questions, 200)
-        run(Job("financebench", folder / "data", folder / "run", workers=2, command=WORKER))
+        run(Job("financebench", folder / "data", folder / "run", workers=2, worker=WORKER))
         size = (folder / "run/infer.jsonl").stat().st_size / 2**20
         start = time.perf_counter()
         subprocess.run(
@@ -168,7 +181,7 @@ def main() -> int:
     if options.what == "worker":
         from eval.worker import serve
 
-        serve(open_at_once)
+        serve(make(()))
     elif options.what == "overhead":
         sys.stdout.write(overhead(options.questions or 2000, options.workers))
     else:

@@ -12,8 +12,10 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from eval.run import Job, run
+from eval.job import Job, add_job, job_of
+from eval.run import run
 from eval.sweep import Setting, Sweep, folder_name, same_sweep, write_sweep
+from eval.tables import RENDERERS
 from indexes.errors import CommandParser, InputError, run_command
 
 if TYPE_CHECKING:
@@ -169,8 +171,7 @@ def ablate(job: Job, plan: Plan, *, quiet: bool = True) -> None:
     for setting in sorted(settings, key=lambda setting: setting.long is not None):
         own = replace(job, out=job.out / setting.folder, config=plan.configs[setting.folder], quiet=quiet)
         if setting.long is not None:
-            command = (sys.executable, "-m", "eval.replaying", str((job.out / setting.long).absolute()))
-            own = replace(own, command=command, workers=1)
+            own = replace(own, worker=("eval.replaying", str((job.out / setting.long).absolute())), workers=1)
         if not quiet:
             sys.stderr.write(f"{setting.name}\n")
         run(own)
@@ -179,58 +180,11 @@ def ablate(job: Job, plan: Plan, *, quiet: bool = True) -> None:
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = CommandParser("python -m eval.ablate", "Runs a benchmark at several values of a dial.", EXAMPLES)
-    made.add_argument("--benchmark", required=True, metavar="NAME", help="docscope, mmlongbench-v2, ...")
-    made.add_argument("--data", required=True, type=Path, metavar="DIR", help="the benchmark as published")
-    made.add_argument("--out", required=True, type=Path, metavar="DIR", help="its folder, new or begun")
-    made.add_argument("--config", default="cpu", help="a config's name or a YAML file (default: cpu)")
+    add_job(made, "DIR", "its folder, new or begun")
     made.add_argument("--sweep", required=True, action="append", metavar="KEY=A,B", help="twice for a grid")
     made.add_argument("--set", action="append", default=[], metavar="KEY=A", help="a dial for all settings")
-    add_choices(made)
+    made.add_argument("--format", choices=sorted(RENDERERS), default="md", help="of the tables")
     return made
-
-
-def add_choices(made: argparse.ArgumentParser) -> None:
-    """The options that say which questions are asked, and how."""
-    made.add_argument("--split", help="only the questions of this split")
-    made.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
-    made.add_argument("--ids", type=Path, metavar="FILE", help="only the questions of these ids, one a line")
-    made.add_argument(
-        "--pdfs", type=Path, metavar="DIR", help="where the documents lie, if not in DIR of --data"
-    )
-    made.add_argument("--workers", type=int, metavar="N", help="processes side by side (default: one a core)")
-    made.add_argument("--retry-failed", action="store_true", help="ask the questions again that failed")
-    made.add_argument("--format", choices=("md", "csv", "json", "latex"), default="md", help="of the tables")
-    made.add_argument("--quiet", action="store_true", help="no progress on stderr")
-
-
-def job_of(options: argparse.Namespace) -> Job:
-    """What the command line asks to run.
-
-    Raises:
-        InputError: a number is below 1, or the file of ids cannot be read.
-    """
-    for name in ("limit", "workers"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected at least 1")
-    ids = None
-    if options.ids is not None:
-        try:
-            lines = options.ids.read_text(encoding="utf-8").split("\n")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"--ids {options.ids}: cannot be read ({error})") from error
-        ids = [line.strip() for line in lines if line.strip()]
-    return Job(
-        benchmark=options.benchmark,
-        data=options.data,
-        out=options.out,
-        split=options.split,
-        limit=options.limit,
-        ids=ids,
-        pdfs=options.pdfs,
-        workers=options.workers,
-        retry_failed=options.retry_failed,
-    )
 
 
 def print_tables(out: Path, data: Path, pdfs: Path | None, form: Any) -> None:
@@ -261,8 +215,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise InputError(f"--set {text!r}: one value; more are for --sweep")
         fixed[key] = values[0]
     plan = make_plan(load_config(options.config), parse_sweep(options.sweep), fixed)
-    ablate(job_of(options), plan, quiet=options.quiet)
-    print_tables(options.out, options.data, options.pdfs, options.format)
+    job = job_of(options)
+    ablate(job, plan, quiet=options.quiet)
+    print_tables(job.out, options.data, options.pdfs, options.format)
     if not options.quiet:
         sys.stderr.write(f"{options.out}: draw it with python -m eval.report {options.out}\n")
     return 0

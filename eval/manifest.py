@@ -11,10 +11,15 @@ from agent.graph import versions
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def sitting(workers: int) -> dict[str, Any]:
-    """What one start of the runner is: versions, revision and host may change from one to the next."""
+def sitting(workers: int, ray: str | None = None) -> dict[str, Any]:
+    """What one start of the runner is: versions, revision and host may change from one to the next.
+
+    Args:
+        workers: processes side by side; of a cluster nobody here says how many.
+        ray: the cluster's address.
+    """
     return {
-        "workers": workers,
+        **({"workers": workers} if ray is None else {"ray": ray}),
         "versions": versions(),
         "revision": revision(),
         "host": {

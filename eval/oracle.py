@@ -4,12 +4,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from eval.ablate import add_choices, job_of, print_tables, with_dials
-from eval.run import Job, run, select
+from eval.ablate import print_tables, with_dials
+from eval.job import Job, add_job, job_of
+from eval.run import run, select
 from eval.sweep import Setting, Sweep, same_sweep, write_sweep
+from eval.tables import RENDERERS
 from indexes.errors import CommandParser, InputError, run_command
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def study(job: Job, settings: Sequence[str], *, quiet: bool = True) -> None:
     for name in settings:
         own = replace(job, out=job.out / name, config=configs[name], ids=[q.id for q in chosen], limit=None)
         if name != AGENT:
-            own = replace(own, command=_command(name, job))
+            own = replace(own, worker=_worker(name, job))
         if not quiet:
             sys.stderr.write(f"{ORACLES[name].title if name in ORACLES else name}\n")
         run(replace(own, quiet=quiet))
@@ -108,24 +109,21 @@ def _title(name: str) -> str:
     return ORACLES[name].title if name in ORACLES else name
 
 
-def _command(name: str, job: Job) -> tuple[str, ...]:
-    command = [sys.executable, "-m", "eval.oracle_worker", name, job.benchmark, str(job.data.absolute())]
+def _worker(name: str, job: Job) -> tuple[str, ...]:
+    worker = ["eval.oracle_worker", name, job.benchmark, str(job.data.absolute())]
     if job.split is not None:
-        command += ["--split", job.split]
+        worker += ["--split", job.split]
     if job.pdfs is not None:
-        command += ["--pdfs", str(job.pdfs.absolute())]
-    return tuple(command)
+        worker += ["--pdfs", str(job.pdfs.absolute())]
+    return tuple(worker)
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
     made = CommandParser("python -m eval.oracle", "Asks a reader with the evidence given.", EXAMPLES)
-    made.add_argument("--benchmark", required=True, metavar="NAME", help="docscope, mmlongbench-v2, ...")
-    made.add_argument("--data", required=True, type=Path, metavar="DIR", help="the benchmark as published")
-    made.add_argument("--out", required=True, type=Path, metavar="DIR", help="its folder, new or begun")
-    made.add_argument("--config", default="cpu", help="a config's name or a YAML file (default: cpu)")
+    add_job(made, "DIR", "its folder, new or begun")
     made.add_argument("--settings", metavar="A,B", help="which, in their order (default: those with gold)")
-    add_choices(made)
+    made.add_argument("--format", choices=sorted(RENDERERS), default="md", help="of the tables")
     return made
 
 
@@ -134,13 +132,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from eval.benchmarks import load
 
     options = parser().parse_args(argv)
-    job = replace(job_of(options), config=options.config)
+    job = job_of(options)
     if options.settings:
         settings = list(dict.fromkeys(name.strip() for name in options.settings.split(",") if name.strip()))
     else:
         settings = default_settings(load(job.benchmark, job.data, split=job.split, pdfs=job.pdfs))
     study(job, settings, quiet=options.quiet)
-    print_tables(options.out, options.data, options.pdfs, options.format)
+    print_tables(job.out, options.data, options.pdfs, options.format)
     return 0
 
 

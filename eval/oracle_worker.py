@@ -4,6 +4,7 @@ It speaks the runner's language (`eval.worker`) and knows the gold by the questi
 """
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from agent.trajectory import Trajectory
 from eval.benchmarks import load
 from eval.benchmarks.types import Question
 from eval.oracles import Given, Oracle, find_oracle
-from eval.worker import Asking, serve
+from eval.worker import Asking, Opens, serve
 
 if TYPE_CHECKING:
     from indexes.document import Document
@@ -73,19 +74,18 @@ class GivenDesk:
             yield GivenAsker(self._oracle, self._questions, documents, self._models, None, config)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
-    """Serves a setting."""
+def make(arguments: Sequence[str]) -> Opens:
+    """The setting that is named, on the benchmark that is named."""
     parser = argparse.ArgumentParser()
     parser.add_argument("setting")
     parser.add_argument("benchmark")
     parser.add_argument("data", type=Path)
     parser.add_argument("--split")
     parser.add_argument("--pdfs", type=Path)
-    options = parser.parse_args(argv)
+    options = parser.parse_args(arguments)
     questions = load(options.benchmark, options.data, split=options.split, pdfs=options.pdfs)
-    desk = GivenDesk(find_oracle(options.setting), questions)
-    serve(desk.open, desk.ready)
+    return GivenDesk(find_oracle(options.setting), questions)
 
 
 if __name__ == "__main__":
-    main()
+    serve(make(sys.argv[1:]))

@@ -1,18 +1,21 @@
 """The runner on a Ray cluster: each worker asks some questions on its documents at a time.
 
 The questions that a lost worker was at are asked again by another. All machines need this package, the
-documents at the same paths, and best a shared PAGETRAIL_CACHE.
+documents at the same paths (for oracles the benchmark too, for replays the run), and best a shared
+PAGETRAIL_CACHE.
 """
 
+import importlib
 from collections.abc import Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from eval.benchmarks.types import Question
 from eval.schedule import Documents, size_on_disk
-from eval.worker import Agent, Desk, Opener
+from eval.worker import Desk, Opener, Opens
 from eval.workers import Answered
 from indexes.cluster import open_pool
+from indexes.errors import InputError, one_line
 
 CHUNK = 8  # questions on the same documents that a worker takes at a time: so many a kill can cost it
 
@@ -44,13 +47,24 @@ class Station:
         return line, bool(value.get("failed", True)), str(value.get("error", ""))
 
 
-def make_station(setting: Mapping[str, Any]) -> Station:
-    """A station with the agent; its `InputError` ends the run."""
+def make_station(worker: Sequence[str], setting: Mapping[str, Any]) -> Station:
+    """A station with what a worker's module makes.
+
+    Raises:
+        InputError: it cannot be made; this ends the run.
+    """
     from agent.config import Config
 
-    agent = Agent()
-    agent.ready(Config(**setting["config"], name=setting["name"]))
-    return Station(agent.open, setting)
+    module, *arguments = worker
+    try:
+        opens: Opens = importlib.import_module(module).make(arguments)
+        opens.ready(Config(**setting["config"], name=setting["name"]))
+    except InputError:
+        raise
+    except Exception as error:  # as of a worker process here
+        why = f"{type(error).__name__}: {one_line(str(error))[:300]}"
+        raise InputError(f"the worker cannot start: {why}") from error
+    return Station(opens.open, setting)
 
 
 def ask_item(station: Station, item: Item) -> list[Answer]:
@@ -59,12 +73,18 @@ def ask_item(station: Station, item: Item) -> list[Answer]:
 
 
 def run_remote(
-    address: str, setting: Mapping[str, Any], questions: Sequence[Question], *, quiet: bool = True
+    address: str,
+    worker: Sequence[str],
+    setting: Mapping[str, Any],
+    questions: Sequence[Question],
+    *,
+    quiet: bool = True,
 ) -> Generator[Answered, None, None]:
     """Asks questions on a cluster and yields what comes of each, in the order in which it comes.
 
     Args:
         address: of the cluster; `local` makes one of this machine's cores.
+        worker: the module that makes what asks, and its arguments.
         setting: `config` and `name`.
         questions: what to ask.
         quiet: don't say where workers run.
@@ -74,7 +94,9 @@ def run_remote(
     """
     chunks = chunked(questions)
     items = [([str(p) for p in chunk[0].documents], [(q.id, q.question) for q in chunk]) for chunk in chunks]
-    with open_pool(address, partial(make_station, dict(setting)), quiet=quiet) as pool:
+    if not items:
+        return  # a cluster takes seconds to reach
+    with open_pool(address, partial(make_station, tuple(worker), dict(setting)), quiet=quiet) as pool:
         for outcome in pool.map(ask_item, items):
             chunk = chunks[outcome.place]
             answers: list[Answer] = outcome.value or [(b"", True, outcome.message)] * len(chunk)

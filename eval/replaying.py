@@ -19,7 +19,7 @@ from agent.trajectory import Trajectory
 from agent.types import Reader
 from eval.rows import Entry, scan_rows
 from eval.runs import ROWS
-from eval.worker import Asking, serve
+from eval.worker import Asking, Opens, serve
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,10 @@ class Replays:
         yield Replayer(self._path, self._entries, config.rounds, self._reader)
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Serves the replays of the run that is named."""
-    replays = Replays(Path(arguments[0]))
-    serve(replays.open, replays.ready)
+def make(arguments: Sequence[str]) -> Opens:
+    """The replays of the run that is named."""
+    return Replays(Path(arguments[0]))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    serve(make(sys.argv[1:]))

@@ -1,6 +1,7 @@
 """`python -m eval.run`: asks a benchmark's questions and leaves a run folder that can be scored and resumed.
 
-from eval.run import Job, run
+from eval.job import Job
+from eval.run import run
 outcome = run(Job("mmlongbench-v2", Path("data/mmlongbench"), Path("runs/mmlongbench")))
 """
 
@@ -11,11 +12,10 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from eval.workers import COMMAND
+from eval.job import Job, add_job, job_of
 from indexes.errors import CommandParser, InputError, one_line, run_command
 
 if TYPE_CHECKING:
@@ -39,41 +39,6 @@ With --ray the machines of the cluster need the documents at the same paths and 
 exit codes: 0 every question was asked (failed ones are rows with their reason), 2 something you can put
 right, 130 interrupted
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What to run.
-
-    Attributes:
-        benchmark: its name.
-        data: its folder.
-        out: the run folder, new or begun.
-        config: a config's name, its path, or the config itself.
-        split: only the questions of that split.
-        limit: only the first so many questions.
-        ids: only the questions of these ids.
-        pdfs: where the documents lie, if not where the benchmark has them.
-        workers: processes side by side; as many as the machine is good for by default.
-        ray: a Ray cluster's address, whose workers ask instead of processes here.
-        retry_failed: ask the questions again whose rows say that they failed.
-        quiet: no progress bar.
-        command: what a worker process runs.
-    """
-
-    benchmark: str
-    data: Path
-    out: Path
-    config: "str | Path | Config" = "cpu"
-    split: str | None = None
-    limit: int | None = None
-    ids: Sequence[str] | None = None
-    pdfs: Path | None = None
-    workers: int | None = None
-    ray: str | None = None
-    retry_failed: bool = False
-    quiet: bool = True
-    command: Sequence[str] = field(default=COMMAND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +83,7 @@ def run(job: Job) -> Outcome:
         before = folder.take_up([q.id for q in chosen], retry_failed=job.retry_failed)
         waiting = [q for q in chosen if q.id not in folder.entries]
         workers = job.workers or default_workers(config)
-        now_begins = sitting(workers)
-        folder.begin(now_begins, _facts(job, questions, config))
+        folder.begin(sitting(workers, job.ray), _facts(job, questions, config))
         for question in chosen if not before else ():
             if question.problems:
                 folder.log(f"problem of {question.id}: {'; '.join(question.problems)}")
@@ -196,10 +160,10 @@ def _ask(
         if job.ray is not None:
             from eval.remote import run_remote
 
-            answers = run_remote(job.ray, setting, waiting, quiet=job.quiet)
+            answers = run_remote(job.ray, job.worker, setting, waiting, quiet=job.quiet)
         else:
             limit = question_limit(config)
-            crew = Crew(workers, setting, folder.log, errors, limit=limit, command=job.command)
+            crew = Crew(workers, setting, folder.log, errors, limit=limit, worker=job.worker)
             answers = crew.run(waiting)
         model, told = f"pagetrail/{config.name or 'custom'}", False
         for answered in stack.enter_context(closing(answers)):
@@ -239,48 +203,14 @@ def parser() -> argparse.ArgumentParser:
         "Asks a benchmark's questions; leaves a run folder that can be resumed.",
         EXAMPLES,
     )
-    made.add_argument("--benchmark", required=True, metavar="NAME", help="docscope, mmlongbench-v2, ...")
-    made.add_argument("--data", required=True, type=Path, metavar="DIR", help="the benchmark as published")
-    made.add_argument("--out", required=True, metavar="RUN", help="the run folder, new or begun")
-    made.add_argument("--config", default="cpu", help="a config's name or a YAML file (default: cpu)")
-    made.add_argument("--split", help="only the questions of this split")
-    made.add_argument("--limit", type=int, metavar="N", help="only the first N questions")
-    made.add_argument("--ids", type=Path, metavar="FILE", help="only the questions of these ids, one a line")
-    made.add_argument(
-        "--pdfs", type=Path, metavar="DIR", help="where the documents lie, if not in DIR of --data"
-    )
-    made.add_argument("--workers", type=int, metavar="N", help="processes side by side (default: one a core)")
-    made.add_argument(
-        "--ray", metavar="ADDRESS", help="ask on a Ray cluster (local: on this machine's cores)"
-    )
-    made.add_argument("--retry-failed", action="store_true", help="ask the questions again that failed")
-    made.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    add_job(made, "RUN", "the run folder, new or begun")
     return made
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns its exit code."""
     options = parser().parse_args(argv)
-    for name in ("limit", "workers"):
-        value = getattr(options, name)
-        if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected at least 1")
-    if not options.out.strip():
-        raise InputError("--out: an empty name; name a folder, such as runs/try")
-    job = Job(
-        benchmark=options.benchmark,
-        data=options.data,
-        out=Path(options.out),
-        config=options.config,
-        split=options.split,
-        limit=options.limit,
-        ids=None if options.ids is None else _ids(options.ids),
-        pdfs=options.pdfs,
-        workers=options.workers,
-        ray=options.ray,
-        retry_failed=options.retry_failed,
-        quiet=options.quiet,
-    )
+    job = job_of(options)
     outcome = run(job)
     if not options.quiet:
         sys.stderr.write(
@@ -290,14 +220,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         if outcome.broken:
             sys.stderr.write(f"{outcome.broken} questions have problems in the benchmark; see log.txt\n")
     return 0
-
-
-def _ids(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"--ids {path}: cannot be read ({error})") from error
-    return [line.strip() for line in lines if line.strip()]
 
 
 if __name__ == "__main__":

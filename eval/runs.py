@@ -98,7 +98,8 @@ class RunFolder:
         """Notes that a sitting starts, by whom and on what."""
         begun = {"started": now(), "ended": None, **sitting}
         self.write_manifest(**facts, ended=None, sittings=[*self.manifest["sittings"], begun])
-        self.log(f"started with {sitting['workers']} workers; {len(self.entries)} rows are there")
+        who = f"on Ray ({sitting['ray']})" if "ray" in sitting else f"with {sitting['workers']} workers"
+        self.log(f"started {who}; {len(self.entries)} rows are there")
 
     def note(self, **facts: Any) -> None:
         """Adds to what the manifest says of this sitting."""

@@ -48,6 +48,18 @@ class Asking(Protocol):
 Opener = Callable[[Sequence[Path], Config], AbstractContextManager[Asking]]
 
 
+class Opens(Protocol):
+    """What a worker's module makes by `make(arguments)`, here or on a cluster: it opens documents."""
+
+    def ready(self, config: Config) -> None:
+        """Loads what all documents share; an `InputError` ends the run."""
+        ...
+
+    def open(self, paths: Sequence[Path], config: Config) -> AbstractContextManager[Asking]:
+        """Opens documents for questions."""
+        ...
+
+
 class Desk:
     """The documents that the worker has open."""
 
@@ -91,34 +103,29 @@ class Desk:
         return {"failed": result.failure is not None}, result.line().encode()
 
 
-def serve(opener: Opener, ready: Callable[[Config], None] | None = None) -> None:
-    """Runs messages until stdin closes or the parent is gone.
-
-    Args:
-        opener: opens documents for questions.
-        ready: loads what all documents share; its `InputError` ends the run.
-    """
+def serve(opens: Opens) -> None:
+    """Runs messages until stdin closes or the parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C in the terminal is the parent's to handle
     threading.Thread(target=leave_with_parent, args=(os.getppid(),), daemon=True).start()
     tasks, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever libraries print must not get between the replies
-    desk = Desk(opener)
+    desk = Desk(opens.open)
     while True:
         try:
             task, _ = receive(tasks)
         except EOFError:
             return
-        value, data = _answered(desk, task, ready)
+        value, data = _answered(desk, task, opens)
         try:
             send(replies, value, data)
         except BrokenPipeError:
             os._exit(1)
 
 
-def _answered(desk: Desk, task: dict[str, Any], ready: Callable[[Config], None] | None) -> Answer:
-    if ready is not None and "config" in task:
+def _answered(desk: Desk, task: dict[str, Any], opens: Opens) -> Answer:
+    if "config" in task:
         try:
-            ready(Config(**task["config"], name=task["name"]))
+            opens.ready(Config(**task["config"], name=task["name"]))
         except InputError as error:
             return {"input_error": one_line(str(error))}, b""
         except Exception as error:
@@ -145,11 +152,10 @@ class Agent:
         return open_asker(paths, config, models=self._models)
 
 
-def main() -> None:
-    """Serves the agent."""
-    agent = Agent()
-    serve(agent.open, agent.ready)
+def make(arguments: Sequence[str] = ()) -> Opens:
+    """The agent; there is nothing to tell it."""
+    return Agent()
 
 
 if __name__ == "__main__":
-    main()
+    serve(make(sys.argv[1:]))

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from eval.benchmarks.types import Question
+from eval.job import WORKER
 from eval.schedule import Documents, Schedule
 from indexes.errors import InputError
-from indexes.workers import receive, send
+from indexes.workers import end_process, how_died, receive, send
 
-COMMAND = (sys.executable, "-m", "eval.worker")
 TRIES = 2
 """Workers that may die at a question, or at opening its documents, before it counts as failed."""
 
@@ -68,19 +68,10 @@ class _Worker:
             send(self.tasks, task)
 
     def end(self) -> None:
-        """Ends the process at once: what it keeps on disk, it writes whole or not at all."""
-        with contextlib.suppress(OSError):
-            self.tasks.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        with contextlib.suppress(OSError):
-            self.replies.close()
+        end_process(self.process)
 
     def death(self) -> str:
-        code = self.process.returncode
-        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        return f"the worker process died ({how})"
+        return f"the worker process died ({how_died(self.process.returncode)})"
 
 
 class Crew:
@@ -92,7 +83,7 @@ class Crew:
         log: takes lines on what happens.
         errors: takes what the workers and their libraries print.
         limit: seconds after which the worker of a question is killed; opening has no limit.
-        command: what a worker runs.
+        worker: the module that a worker runs, and its arguments.
     """
 
     def __init__(
@@ -103,9 +94,10 @@ class Crew:
         errors: IO[str],
         *,
         limit: float = 3600.0,
-        command: Sequence[str] = COMMAND,
+        worker: Sequence[str] = WORKER,
     ) -> None:
-        self.size, self.setting, self.limit, self.command = max(1, size), dict(setting), limit, command
+        self.size, self.setting, self.limit = max(1, size), dict(setting), limit
+        self.command = (sys.executable, "-m", *worker)
         self._log, self._errors = log, errors
         self._workers: list[_Worker] = []
         self._deaths: Counter[str | Documents] = Counter()

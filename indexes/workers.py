@@ -106,7 +106,7 @@ class _Worker:
         except (EOFError, OSError, ValueError):
             self.end()
             return Reply(
-                task, "crashed", message=f"the worker process died ({_died(self.process.returncode)})"
+                task, "crashed", message=f"the worker process died ({how_died(self.process.returncode)})"
             )
         if "input_error" in value:
             raise InputError(value["input_error"])
@@ -115,17 +115,25 @@ class _Worker:
         return Reply(task, "done", value, data)
 
     def end(self) -> None:
-        """Ends the process at once: what it keeps on disk, it writes whole or not at all."""
-        with contextlib.suppress(OSError):
-            self.tasks.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        with contextlib.suppress(OSError):
-            self.replies.close()
+        """Ends the process at once."""
+        end_process(self.process)
 
 
-def _died(code: int | None) -> str:
+def end_process(process: "subprocess.Popen[bytes]") -> None:
+    """Ends a worker at once: what it keeps on disk, it writes whole or not at all."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    if process.poll() is None:
+        process.kill()
+    process.wait()
+    if process.stdout is not None:
+        with contextlib.suppress(OSError):
+            process.stdout.close()
+
+
+def how_died(code: int | None) -> str:
+    """What a worker's exit code says: `signal 9`, `exit code 1`."""
     return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
 
 

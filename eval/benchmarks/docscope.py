@@ -32,7 +32,8 @@ from indexes.types import BBox, PageRef
 
 FILES = ("benchmark.json",)
 DOWNLOAD = (
-    "download DocScope and put its benchmark.json and its pdfs/ there (documents elsewhere: --pdfs DIR)"
+    "download DocScope (huggingface.co/datasets/MiliLab/DocScope) and put its benchmark.json and its pdfs/ "
+    "there (documents elsewhere: --pdfs DIR)"
 )
 DPI = 144
 ROUNDING = 2.0  # pixels that a box may leave its page by: page sizes in pixels are rounded

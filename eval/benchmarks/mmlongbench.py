@@ -37,7 +37,8 @@ FILES: Mapping[Version, tuple[str, ...]] = {
 DOWNLOAD: Mapping[Version, str] = {
     "v1": "download MMLongBench-Doc V1 (huggingface.co/datasets/yubo2333/MMLongBench-Doc) and put its "
     "samples.json and its documents/ there",
-    "v2": "download MMLongBench-Doc V2 and put its samples.json, question_types.json and documents/ there",
+    "v2": "download MMLongBench-Doc V2 (github.com/VectifyAI/MMLongBench-Doc-V2) and put its samples.json "
+    "and question_types.json there, and V1's documents/ (huggingface.co/datasets/yubo2333/MMLongBench-Doc)",
 }
 
 

@@ -27,7 +27,8 @@ from indexes.types import PageRef
 FILES = ("qa_single_doc.jsonl", "qa_cross_doc.jsonl")
 DOCUMENTS = "documents.jsonl"
 DOWNLOAD = (
-    "download XL-DocBench and put its documents.jsonl, qa_single_doc.jsonl and qa_cross_doc.jsonl there, and "
+    "download XL-DocBench (huggingface.co/datasets/anonymous12123/XL-DocBench, the larger release) and put "
+    "its documents.jsonl, qa_single_doc.jsonl and qa_cross_doc.jsonl there, and "
     "the PDFs that documents.jsonl lists as pdfs/<document_id>.pdf"
 )
 FORMATS = ("Str", "Int", "Float", "None")

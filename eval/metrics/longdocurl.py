@@ -4,6 +4,9 @@ They follow the public scorer number for number, with its traps: units are taken
 (`Platform` loses its m), commas are dropped everywhere, and a list of numbers must agree in order. Two
 differences: an answer is parsed, never evaluated as code, and a row on which the public scorer raises scores
 0 (`is_unscoreable` says which, so that they can be counted beside the result).
+
+What looks like `eval.metrics.mmlongbench` again follows another public scorer, which may change by itself:
+the two share what is the same rule in both and keep their clean-up, lists and formats apart.
 """
 
 import math

@@ -1,6 +1,6 @@
 """A worker whose answers are made up, a benchmark for it, and a runner that can be started and killed.
 
-    python tests/eval/runner_fakes.py worker             the worker
+    python -m tests.eval.runner_fakes                    the worker
     python tests/eval/runner_fakes.py run DATA OUT ...   the runner over it, with its progress bar off
 
 What a question says decides what comes of it; `asked.txt` in the folder of FAKE_NOTES keeps who was asked.
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve()
-WORKER = (sys.executable, str(HERE), "worker")
+WORKER = ("tests.eval.runner_fakes",)
 
 
 @dataclass
@@ -66,16 +66,29 @@ def note(question_id: str) -> bool:
     return first
 
 
-@contextmanager
-def open_fake(paths: Sequence[Path], config: Any) -> Iterator[FakeAsker]:
+class Fakes:
     """Opens whatever is named, but no `broken` and no `killer`."""
-    from indexes.errors import InputError
 
-    if "broken" in paths[0].name:
-        raise InputError(f"{paths[0].name}: no PDF")
-    if "killer" in paths[0].name:
-        os._exit(9)
-    yield FakeAsker(paths)
+    def ready(self, config: Any) -> None:
+        """Loads nothing."""
+
+    @contextmanager
+    def open(self, paths: Sequence[Path], config: Any) -> Iterator[FakeAsker]:
+        """Opens documents that need not be there."""
+        from indexes.errors import InputError
+
+        if "broken" in paths[0].name:
+            raise InputError(f"{paths[0].name}: no PDF")
+        if "killer" in paths[0].name:
+            os._exit(9)
+        yield FakeAsker(paths)
+
+
+def make(arguments: Sequence[str]) -> Fakes:
+    """The worker; told `dies`, it does not come so far."""
+    if "dies" in arguments:
+        os._exit(3)
+    return Fakes()
 
 
 def write_benchmark(data: Path, questions: Sequence[tuple[str, str]]) -> Path:
@@ -97,20 +110,21 @@ def write_benchmark(data: Path, questions: Sequence[tuple[str, str]]) -> Path:
 
 def main() -> int:
     """Worker or runner."""
-    from eval.run import Job, run
+    from eval.job import Job
+    from eval.run import run
 
     data, out, *rest = sys.argv[2:]
-    run(Job("financebench", Path(data), Path(out), workers=int(rest[0]) if rest else 2, command=WORKER))
+    run(Job("financebench", Path(data), Path(out), workers=int(rest[0]) if rest else 2, worker=WORKER))
     return 0
 
 
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE.parents[2]))
-    if sys.argv[1] == "worker":
-        from eval.worker import serve
-
-        serve(open_fake)
-    else:
+    if sys.argv[1:2] == ["run"]:
         from indexes.errors import run_command
 
         run_command(main)
+    else:
+        from eval.worker import serve
+
+        serve(make(sys.argv[1:]))

@@ -1,6 +1,11 @@
 """Sweeps: what is planned, that replays are runs of their own, and what the tables and the page show."""
 
+import importlib.util
 import json
+import os
+import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +19,9 @@ from agent.trajectory import Trajectory
 from agent.types import UNANSWERABLE
 from eval.ablate import ablate, main, make_plan, parse_sweep, with_dials
 from eval.benchmarks import load
+from eval.job import Job
 from eval.replaying import Replays
 from eval.rows import RowReader
-from eval.run import Job
 from eval.sweep import Setting, Sweep, folder_name, read_sweep, same_sweep, write_sweep
 from indexes.errors import InputError
 
@@ -217,3 +222,46 @@ def test_a_replay_of_a_question_that_the_run_does_not_have_fails_with_the_reason
             asker.ask("What?", "nobody")
         with pytest.raises(ValueError, match="another one"):
             asker.ask("What?", "smoke-01")
+
+
+# ---- on a cluster
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("ray") is None, reason="Ray is not installed: pip install 'pagetrail[ray]'"
+)
+def test_a_cluster_gives_the_replays_and_the_settings_that_processes_here_give(
+    swept: tuple[Path, Path], tmp_path: Path
+) -> None:
+    data, here = swept
+    out = tmp_path / "rounds"
+    shutil.copytree(here / "rounds-3", out / "rounds-3")
+    common = ["--benchmark", "docscope", "--data", str(data), "--ray", "local", "--quiet"]
+    on_ray(["eval.ablate", *common, "--out", str(out), "--sweep", "rounds=1,3"])
+    got, expected = rows_of(out / "rounds-1"), rows_of(here / "rounds-1")
+    assert {name: untimed(Trajectory.from_row(row)) for name, row in got.items()} == {
+        name: untimed(Trajectory.from_row(row)) for name, row in expected.items()
+    }
+    (sitting,) = json.loads((out / "rounds-1/manifest.json").read_text())["sittings"]
+    assert sitting["ray"] == "local" and "workers" not in sitting
+    assert "started on Ray (local)" in (out / "rounds-1/log.txt").read_text()
+
+    out = tmp_path / "oracle"
+    on_ray(["eval.oracle", *common, "--out", str(out), "--settings", "closed-book", "--limit", "3"])
+    rows = rows_of(out / "closed-book")
+    assert len(rows) == 3 and all(row["status"] == "ok" for row in rows.values())
+    assert {row["model"] for row in rows.values()} == {"pagetrail/cpu+closed-book"}
+
+
+def on_ray(arguments: list[str]) -> None:
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root), "RAY_USAGE_STATS_ENABLED": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr

@@ -17,8 +17,9 @@ from runner_fakes import HERE, WORKER, write_benchmark
 
 from eval import run as run_module
 from eval.identity import Identity, read_manifest
+from eval.job import Job
 from eval.rows import scan_rows
-from eval.run import Job, Outcome, run
+from eval.run import Outcome, run
 from eval.runs import open_run, read_ids
 from indexes.errors import InputError
 
@@ -46,7 +47,7 @@ def go(data: Path, out: Path, **changes: Any) -> Outcome:
                 "data": data,
                 "out": out,
                 "workers": 2,
-                "command": WORKER,
+                "worker": WORKER,
                 **changes,
             }
         )
@@ -187,7 +188,7 @@ def test_a_question_whose_worker_dies_is_tried_once_more(notes: Path, tmp_path: 
 
 def test_workers_that_cannot_start_end_the_run_in_one_line(data: Path, notes: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"died \(exit code 3\) at its start 2 times; .*log.txt"):
-        go(data, tmp_path / "run", command=(sys.executable, "-c", "raise SystemExit(3)"))
+        go(data, tmp_path / "run", worker=(*WORKER, "dies"))
     assert go(data, tmp_path / "run").new == 5
 
 
