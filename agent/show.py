@@ -1,9 +1,11 @@
 """An answer as a person reads it: the answer, its evidence, what else was found, what it cost."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent.forms import SCALES
 from agent.naming import MAX_NAME, ref_spans, spans
 from agent.trajectory import Trajectory
 from agent.types import Fact, Usage
@@ -13,7 +15,7 @@ from indexes.types import PageRef
 MAX_OTHER = 8
 _AMOUNT = re.compile(
     r"(?<![\w.,])[$€£¥]?(?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)"
-    r"(?:\s?%|\s(?:thousand|million|billion|trillion)\b)?(?![\w,]*\d)"
+    r"(?:\s?%|\s(?P<scale>thousand|million|billion|trillion)\b)?(?![\w,]*\d)"
 )
 MAX_TEXT = 240  # characters
 _WHY = {
@@ -50,12 +52,18 @@ def as_stated(trajectory: Trajectory) -> str:
     bare = trajectory.answer.replace(",", "").rstrip("%")
     if not re.fullmatch(r"-?\d+(?:\.\d+)?", bare):
         return ""
-    for fact in trajectory.cited:
-        for found in _AMOUNT.finditer(plain(fact.text)):
-            same = float(found["number"].replace(",", "")) == float(bare)
-            if same and found[0].strip() != trajectory.answer:
-                return found[0].strip()
-    return ""
+    amounts = [found for fact in trajectory.cited for found in _AMOUNT.finditer(plain(fact.text))]
+    same = [found for found in amounts if float(found["number"].replace(",", "")) == float(bare)]
+    same = same or [found for found in amounts if _rescaled(found, float(bare))]
+    return next((text for found in same if (text := found[0].strip()) != trajectory.answer), "")
+
+
+def _rescaled(found: re.Match[str], bare: float) -> bool:
+    """Whether an amount with a scale is a number in another one: 18.078 billion is 18,078 in millions."""
+    if found["scale"] is None:
+        return False
+    amount = float(found["number"].replace(",", "")) * SCALES[found["scale"]]
+    return any(math.isclose(amount, bare * scale, rel_tol=1e-9) for scale in (1.0, 1e3, 1e6, 1e9))
 
 
 def _answer(trajectory: Trajectory) -> str:

@@ -59,11 +59,31 @@ def test_what_a_question_leaves_open_stays_with_the_number(text: str, question: 
         ("3 million people", "How many million people live there?", "3"),
         ("0", "How many red bars are there?", "0"),
         ("7 of 9", "How many are open?", "7 of 9"),
-        ("seven", "How many are open?", "seven"),
+        ("Seven.", "How many are open?", "7"),
+        ("seven or eight", "How many are open?", "seven or eight"),
+        ("none", "How many are open?", "none"),
+        ("1.577 thousand sites", "How many are open?", "1,577"),
     ],
 )
 def test_a_count_is_a_whole_number_in_digits(text: str, question: str, count: str) -> None:
     assert as_asked(text, question, "count") == count
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Yes", "Yes"),
+        ("no.", "No"),
+        ("Yes, because sales rose.", "Yes"),
+        ("No (it fell)", "No"),
+        ("No one knows", "No one knows"),
+        ("Norway", "Norway"),
+        ("It did", "It did"),
+    ],
+)
+def test_yes_and_no_stand_alone_where_they_are_asked_for(text: str, answer: str) -> None:
+    assert as_asked(text, "Did sales rise?", "yes_no") == answer
+    assert as_asked(text, "Did sales rise?", "span") == text
 
 
 @pytest.mark.parametrize("kind", ["span", "list", "comparison", "yes_no"])

@@ -1,4 +1,4 @@
-"""An answer that is one number, written as the question asks for it: bare where the question says the rest.
+"""Answers in the form that is asked for: a number bare where the question says the rest, yes or no alone.
 
 "How much was it, in millions?" wants `18,078`, not `$18,078 million` nor `18.078 billion`; "how many
 offices?" wants `42`. What the question leaves open, a unit, a currency or a scale, stays with the number.
@@ -28,16 +28,29 @@ _SCALE_ASKED = re.compile(
     rf"\bhow (?:many|much) {_SCALE}\b|\bin {_SCALE} of (?:U\.?S\.? )?(?:{_CURRENCY})", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]+")
+_YES_NO = re.compile(r"(yes|no)(?:[,.;:!]|\s*[-–—(]|$).*", re.IGNORECASE | re.DOTALL)
+_DIGITS = {
+    word: str(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+        "sixteen seventeen eighteen nineteen twenty".split()
+    )
+}
 
 
 def as_asked(text: str, question: str, kind: AnswerType) -> str:
-    """The answer with its number alone where the question names the unit and the scale.
+    """The answer with its number alone where the question names the unit and the scale; a bare yes or no.
 
     Args:
-        text: the answer; what is not one number with a unit comes back as it is.
+        text: the answer; what is not one number with a unit, nor begins with yes or no, comes back as it is.
         question: what was asked.
-        kind: of answer; only those that are numbers are brought into form.
+        kind: of answer; only numbers, and yes or no, are brought into form.
     """
+    if kind == "yes_no":
+        said = _YES_NO.fullmatch(text.strip())
+        return said[1].capitalize() if said else text
+    if kind == "count" and text.strip(" .").casefold() in _DIGITS:
+        return _DIGITS[text.strip(" .").casefold()]
     flat = folded(text).strip().rstrip(".")
     numbers = printed_numbers(flat) if kind in KINDS else []
     if len(numbers) != 1:
