@@ -60,6 +60,19 @@ def model(provider: Any, address: str, waits: list[float]) -> ChatModel:
     return ChatModel(provider, endpoint, View(), sleep=waits.append)
 
 
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "google"])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_neither_pages_nor_keys_follow_an_endpoint_that_passes_requests_on(
+    provider: str, status: int
+) -> None:
+    with serving([Sends(b"{}")]) as other:
+        moved = Fails(status, "moved", headers={"Location": f"{other.base_url}/chat/completions"})
+        with serving([moved]) as server:
+            with pytest.raises(InputError, match=f"{status}: requests are passed on to another address"):
+                model(provider, server.base_url, []).complete(ASK)
+        assert len(server.requests) == 1 and other.requests == []
+
+
 def test_anthropic_is_asked_by_tool_and_its_stops_are_told_apart() -> None:
     waits: list[float] = []
     script: list[Action] = [

@@ -194,6 +194,11 @@ class ChatModel:
             ) from error
         if fault.status == 404:
             raise InputError(f"{place}: 404: nothing there for the model {self.name!r}: {said}") from error
+        if fault.status is not None and 300 <= fault.status < 400:
+            raise InputError(
+                f"{place}: {fault.status}: requests are passed on to another address; set base_url to the "
+                "address that answers itself"
+            ) from error
         if fault.no_money:
             raise InputError(f"{place}: {fault.status}: the account has no quota left: {said}") from error
         if (

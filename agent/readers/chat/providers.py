@@ -105,8 +105,11 @@ def _openai(model: str, endpoint: Endpoint, key: str) -> Any:
         use_responses_api=False,
         cache=False,
         openai_proxy="",
-        # a proxy of the environment is for addresses outside this machine
-        http_client=openai.DefaultHttpxClient(trust_env=False, timeout=endpoint.timeout) if local else None,
+        # A proxy of the environment is for addresses outside this machine; a page and a key are for nobody
+        # to whom an endpoint passes a request on.
+        http_client=openai.DefaultHttpxClient(
+            trust_env=not local, timeout=endpoint.timeout, follow_redirects=False
+        ),
     )
     if endpoint.base_url:  # names of an account at another provider
         client.root_client.organization = client.root_client.project = None
@@ -117,7 +120,7 @@ def _anthropic(model: str, endpoint: Endpoint, key: str) -> Any:
     from langchain_anthropic import ChatAnthropic
     from pydantic import SecretStr
 
-    return ChatAnthropic(
+    client = ChatAnthropic(
         model_name=model,
         base_url=where(endpoint),
         api_key=SecretStr(key),
@@ -128,6 +131,8 @@ def _anthropic(model: str, endpoint: Endpoint, key: str) -> Any:
         streaming=endpoint.stream,
         cache=False,
     )
+    client._client._client.follow_redirects = False  # LangChain offers no other way
+    return client
 
 
 def _google(model: str, endpoint: Endpoint, key: str) -> Any:
@@ -143,6 +148,7 @@ def _google(model: str, endpoint: Endpoint, key: str) -> Any:
         seed=endpoint.seed,
         timeout=endpoint.timeout,
         max_retries=1,  # the first try; 0 stands for the library's default
+        client_args={"follow_redirects": False},  # it would send the key along
         streaming=endpoint.stream,
         cache=False,
     )
