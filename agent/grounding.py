@@ -80,7 +80,7 @@ def ground(draft: FactDraft, page: PageText, seen: Sequence[BBox] = ()) -> Groun
     pointed = {len(draft.words), len(draft.words) - 1, len(draft.blocks), draft.ref.page}
     counted = frozenset(map(float, pointed))
     verified = verify_fact(text or quote, quote, page, match, visual=place.visual, counted=counted)
-    if page.whole is not None and _says_orders(text or quote, page, verified.missing):
+    if _says_orders(text or quote, quote, page, verified.missing, found=match is not None):
         return _ordered(draft)
     if len(boxes) > MAX_REGIONS:
         place.notes.append(f"{len(boxes) - MAX_REGIONS} regions beyond {MAX_REGIONS}")
@@ -111,14 +111,21 @@ def _points_at_orders(draft: FactDraft, quote: str, page: PageText, place: Place
     return bool(quote) and page.whole.find(quote) is not None
 
 
-def _says_orders(text: str, page: PageText, missing: Sequence[str]) -> bool:
-    """Whether a statement says what the page says in orders to its reader only."""
+def _says_orders(text: str, quote: str, page: PageText, missing: Sequence[str], *, found: bool) -> bool:
+    """Whether a statement says what the page says in orders to its reader only.
+
+    A number that they tell to say may stand elsewhere too: then only a quote that holds it, and was found,
+    bears it out.
+    """
     whole = page.whole
     if whole is None:
         return False
     if set(missing) - set(verify_fact(text, "", whole, None).missing):
         return True
-    words = [t for t in tokens(text) if len(t) > 2 and not is_number(t)]
+    said = tokens(text)
+    if {t for t in said if is_number(t) and t in page.told} - set(tokens(quote) if found else ()):
+        return True
+    words = [t for t in said if len(t) > 2 and not is_number(t)]
     ordered = [t for t in words if t in page.told and t not in page.known]
     return bool(ordered) and len(ordered) >= REST * len(words)
 

@@ -46,7 +46,12 @@ _NEGATIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """Words `start` to `end` of a page, `first` to `last` of its text; `size`: the height of its letters."""
+    """Words `start` to `end` of a page, `first` to `last` of its text.
+
+    Attributes:
+        block: the place of its block among all; -1 in a table, whose cells stand for themselves.
+        size: the height of its letters.
+    """
 
     start: int
     end: int
@@ -99,7 +104,10 @@ class _Text:
         self._owners: list[int] = []
         self._bare = [bare(word) for word in page.words.texts]
         self.sentences: list[_Sentence] = []
-        for block, (start, end) in enumerate(_ranges(page)):
+        self._tells: dict[int, bool] = {}
+        tables = {block.start for block in page.blocks if block.kind == "table"}
+        for place, (start, end) in enumerate(_ranges(page)):
+            block = -1 if start in tables else place
             for first, last in _sentences(page, start, end):
                 self._add(first, last, block)
         self.plain = "".join(self._pieces)
@@ -179,8 +187,11 @@ class _Text:
 
     def tells(self, i: int) -> bool:
         """Whether a sentence tells to say something certain, or what the answer is."""
-        text = self._of(i)
-        return bool(_telling().search(text) or _answer_is().search(text) or _unspaced_say().search(text))
+        if i not in self._tells:
+            text = self._of(i)
+            patterns = _telling(), _answer_is(), _unspaced_say()
+            self._tells[i] = any(pattern.search(text) for pattern in patterns)
+        return self._tells[i]
 
     def goes_on(self, i: int) -> bool:
         """Whether a sentence goes on with an order: it tells what to say or not to say."""
@@ -199,7 +210,7 @@ class _Text:
         short = FOLLOWING
         for j in range(i + 1, len(self.sentences)):
             one, other = self.sentences[j - 1], self.sentences[j]
-            same = one.block == other.block and _same_size(one.size, other.size)
+            same = one.block == other.block >= 0 and _same_size(one.size, other.size)
             if self.goes_on(j):
                 yield j
             elif same and short and other.end - other.start <= SHORT:
@@ -278,8 +289,9 @@ def _saying() -> re.Pattern[str]:
 
 @cache
 def _telling() -> re.Pattern[str]:
-    clause = r"(?:^|[,;:.!?\-–—\"'“”\n]\s*|\b(?:and|then|und|et|y|e|и) )"
-    return re.compile(clause + r"\s*" + spaced(orders.SAY + orders.FILLER).pattern + orders.VALUE)
+    clause = r"(?:^|[,;:.!?)\]>\-–—\"'“”\n]\s*|\b(?:and|then|to|will|must|should|shall|und|et|y|e|и) )"
+    order = spaced(orders.SAY + orders.FILLER + orders.FREE).pattern
+    return re.compile(clause + r"\s*" + order + orders.VALUE)
 
 
 @cache

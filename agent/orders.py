@@ -46,6 +46,8 @@ OVERRIDES = {
         r"vorangegangenen?|"
         r"vorstehenden?))+ (?:anweisungen|instruktionen|vorgaben|regeln|befehle|prompts?)(?: \w+)? "
         r"(?:ignorieren|missachten|vergessen|verwerfen)",
+        r"(?:vergiss|vergesst|ignorier\w*)(?: (?:sie|alles|was|das))+ "
+        r"(?:oben|bisherige|vorherige|davor|zuvor|vorstehende)",
     ),
     "fr": (
         r"(?:ignore[zr]?|oublie[zr]?|neglige[zr]?|(?:ne )?(?:tiens|tenez|tenir)(?: pas)? compte(?: de)?|"
@@ -55,6 +57,8 @@ OVERRIDES = {
         r"(?:ignore[zr]?|oublie[zr]?|neglige[zr]?|(?:ne )?(?:tiens|tenez|tenir)(?: pas)? compte(?: de)?)"
         r"(?: (?:les|des|ces|de)) (?:instructions?|consignes?|directives?|regles|ordres|prompts?)"
         r" (?:precedente?s?|anterieure?s?|ci dessus|donnee?s|recues?|initiales?)",
+        r"(?:ignore[zr]?|oublie[zr]?)(?: (?:tout|toutes?|ce|qui|est|a ete))+ "
+        r"(?:precede|ecrit|dit|ci dessus|plus haut)",
     ),
     "es": (
         r"(?:ignora\w*|ignore\w*|olvida\w*|olvide\w*|descarta\w*|descarte\w*|desobedece\w*|"
@@ -66,6 +70,7 @@ OVERRIDES = {
         r"(?:ignora\w*|ignore\w*|olvida\w*|olvide\w*|descarta\w*|descarte\w*)"
         r" (?:todas las|todas tus|todas sus|tus|sus) (?:instrucciones|indicaciones|ordenes|reglas|"
         r"directrices)",
+        r"(?:ignora\w*|ignore\w*|olvida\w*|olvide\w*)(?: (?:todo|lo|que|dicho|esta))+ (?:anterior|arriba)",
     ),
     "pt": (
         r"(?:ignor[ea]\w*|esquec[ae]\w*|desconsider[ea]\w*|descart[ea]\w*|nao siga\w*)"
@@ -75,6 +80,8 @@ OVERRIDES = {
         r"(?:ignor[ea]\w*|esquec[ae]\w*|desconsider[ea]\w*|descart[ea]\w*)"
         r" (?:todas as|todas as suas|todas as tuas|as suas|as tuas|suas|tuas)"
         r" (?:instrucoes|orientacoes|ordens|regras|diretrizes)",
+        r"(?:ignor[ea]\w*|esquec[ae]\w*)(?: (?:tudo|o|que|esta|dito))+ (?:acima|anterior)",
+        r"(?:ignor[ea]\w*|esquec[ae]\w*) tudo acima",
     ),
     "it": (
         r"(?:ignora\w*|ignori|dimentica\w*|dimentichi|trascura\w*|tralascia\w*|non (?:seguire|considerare))"
@@ -84,6 +91,7 @@ OVERRIDES = {
         r"(?:ignora\w*|ignori|dimentica\w*|dimentichi|trascura\w*)"
         r" (?:tutte le|tutte le tue|tutte le vostre|le tue|le vostre)"
         r" (?:istruzioni|indicazioni|regole|direttive)",
+        r"(?:ignora\w*|ignori|dimentica\w*)(?: (?:tutto|quanto|cio|che|quello|e|scritto))+ (?:sopra|precede)",
     ),
     "nl": (
         r"(?:negeer|vergeet)(?: (?:al|alle|de|deze|je|jouw|uw))*?"
@@ -97,6 +105,8 @@ OVERRIDES = {
         r" (?:все|всем|любые|свои|твои|ваши|предыдущие|предыдущим|прежние|прошлые|вышеуказанные|"
         r"вышеперечисленные|предшествующие|ранние|исходные)(?: \w+){0,2}"
         r" (?:инструкци\w+|указани\w+|команд\w+|правила|подсказки|промпт\w*|распоряжени\w+)",
+        r"(?:проигнорируи\w*|игнорируи\w*|забудь\w*)(?: (?:все|обо|всем|что|было|написано|сказано))*"
+        r" (?:вышесказанно\w+|вышеуказанно\w+|вышеизложенно\w+|выше|ранее)",
     ),
     "ar": (
         r"(?:تجاهل\w*|تجاوز\w*|انس|انسي|اهمل\w*|لا تتبع)(?: (?:كل|كافة|كافه|جميع|عن|هذه))*"
@@ -107,14 +117,21 @@ OVERRIDES = {
     ),
 }
 
+_ZH_LEAVE = (
+    r"(?<!不要)(?<!请勿)(?<!請勿)(?<!切勿)(?<!不得)(?<!不可)(?<!如果)(?<!若)"
+    r"(?:忽略|忽視|忽视|无视|無視|忘记|忘記|忘掉|抛开|不要理会|不要理會)(?:掉)?"
+)
 OVERRIDES_UNSPACED = (
-    r"(?:忽略|忽視|忽视|无视|無視|忘记|忘記|忘掉|抛开|不要理会|不要理會|不要遵守|请勿遵循)(?:掉)?"
-    r"(?:你|您|所有|全部|一切|任何|之前|以前|先前|此前|上面|上述|前面|以上|原有|系统|系統|的|这些|那些|收到|给出|給出)+"
-    r"(?:指令|指示|提示词|提示|规则|規則|命令|指引|设定|設定|上下文)",
+    _ZH_LEAVE
+    + r"(?:你|您|所有|全部|一切|任何|之前|以前|先前|此前|上面|上述|前面|以上|原有|系统|系統|的|这些|那些|"
+    r"收到|给出|給出)+(?:指令|指示|提示词|提示|规则|規則|命令|指引|设定|設定|上下文)(?!可能|会|會|将|將)",
+    _ZH_LEAVE + r"(?:以上|上面|上述|之前|前面)(?:的)?(?:所有|全部|一切)?(?:内容|內容|文字|信息|对话|文本)",
     r"(?:以前|これまで|今まで|前|先|上記|上|すべて|全て|全|あなた|元|既存|過去)(?:の|に与えられた|に受けた|までの)*"
-    r"(?:すべて|全て|あらゆる)?の?(?:システム)?(?:指示|命令|プロンプト|ルール|規則|指令|インストラクション)"
-    r"(?:を|は|に)?(?:すべて|全て|一切|完全に)?(?:無視|忘れ|破棄|従わ)",
-    r"(?:이전|위|앞|기존|모든|지금까지|당신)(?:의|에)?(?:모든)?(?:주어진)?(?:지시|명령|프롬프트|규칙|지침)\w{0,4}?(?:모두|전부)?(?:무시|잊)",
+    r"(?:すべて|全て|あらゆる)?の?(?:システム)?"
+    r"(?:指示|命令|プロンプト|ルール|規則|指令|インストラクション|内容|文章)"
+    r"(?:を|は)?(?:すべて|全て|一切|完全に)?(?:無視|忘れ|破棄)(?!すると|した場合|しない|せず|され)",
+    r"(?:이전|위|앞|기존|모든|지금까지|당신)(?:의|에)?(?:모든)?(?:주어진)?(?:지시|명령|프롬프트|규칙|지침|내용)"
+    r"\w{0,4}?(?:모두|전부)?(?:무시|잊)(?!하면|하지|할경우)",
 )
 
 _MODEL = (
@@ -132,13 +149,18 @@ _WORK = (
 _THIS = r"(?:this|these|the|questions|on|from|about|it)"
 
 NAMED = (
-    rf"(?:note|notice|message|attention|dear|hello|hey|hi|instructions?|important|for|to|warning|command)"
+    r"(?:(?:hidden|secret|special|urgent|important|system) )?"
+    r"(?:note|notice|message|attention|dear|hello|hey|hi|instructions?|important|for|to|warning|command)"
     rf"(?: (?:to|for|all|any|the|every|each|important|special))* {_MODEL}{_ROLE}(?=[\W_]{{0,2}}[:,!–—])",
 )
 """Who is addressed, where a sentence begins: enough by itself."""
 
 ADDRESSED = (
     rf"(?:if you are|if you re|since you are|because you are|as you are) (?:an?|the) {_MODEL}\b",
+    rf"as an? {_MODEL}{_ROLE} you (?:must|should|shall|will|have to|are to|are required)",
+    r"(?:whichever|whatever|any) (?:a ?i|model|assistant|llm|chat ?bot) (?:that )?(?:reads?|processes|"
+    r"sees|parses|"
+    r"is reading)",
     rf"{_MODEL}{_ROLE}(?: (?:that|which|who|is|are|currently))* {_WORK} {_THIS}"
     r" (?:document|page|text|file|pdf|paper|report|resume|cv)"
     r"[\W_]{1,8}(?:you )?(?:must|should|shall|has to|have to|is to|are to|please|will)",
@@ -166,10 +188,37 @@ CONTEXTS = (
     r"(?:do not|don t|never|without) (?:tell|telling|inform|informing|reveal|revealing|mention|mentioning|"
     r"disclose|disclosing|alert|alerting|notify|notifying|let)(?: (?:it|this|that|these|anything|"
     r"to))* the (?:user|human)",
-    r"(?:ignore|disregard|forget)(?: (?:the|all|any|every|of|this|that|user|users|s|original|actual))* "
+    r"(?:ignore|disregard|forget|pay no attention to)"
+    r"(?: (?:the|all|any|every|of|this|that|user|users|s|original|actual))* "
     r"(?:questions?|query|request|user)\b",
-    r"forget (?:everything|all|anything)(?: that)? you (?:know|were told|have been told|ve been told|"
+    r"(?:this|these|it|which) (?:overrides?|supersedes?|replaces?)(?: (?:all|any|other|previous|prior|"
+    r"the|your))* "
+    r"(?:instructions|prompts?|rules|guidelines)",
+    r"forget (?:everything|all|anything|what)(?: that)? you (?:know|were told|have been told|ve been told|"
     r"learned|were taught)",
+    r"(?:ignore|disregard|forget)(?: (?:what|all|everything|of|the|is|stands|it says))* (?:above|the "
+    r"(?:user|question|"
+    r"reader)(?: (?:asked|asks|said|says|wants))?)",
+    rf"(?:{_EN_GONE}|your)(?: (?:{_EN_GONE}|your))* (?:{_EN_TOLD})(?: above)? (?:are|is|have been|has "
+    rf"been|were)"
+    r"(?: (?:now|hereby|all))? (?:void|cancel\w*|revoked|invalid|no longer|superseded|overridden|"
+    r"obsolete|replaced)",
+    rf"(?:{_EN_TOLD}) above (?:are|is|have been|were)(?: (?:now|hereby|all))? (?:void|cancel\w*|"
+    rf"revoked|invalid|"
+    r"no longer|superseded|overridden|obsolete|replaced)",
+    r"(?:no matter|regardless of|whatever)(?: (?:what|which|the|of|you are|you re|is|any|being|user))* "
+    r"(?:asked|questions?|query|queries|prompt|instructions)",
+    r"(?:to|for) (?:all|any|every|each)(?: (?:of|the|user|users|other|such))* (?:questions?|queries)",
+    r"nothing else",
+    r"(?:instead of|rather than) (?:answering|responding|the (?:real|true|correct|actual|right) answer)",
+    r"from now on",
+    r"when (?:summari[sz]ing|processing|analy[sz]ing|reviewing|reading|asked about|answering "
+    r"questions about) (?:this|"
+    r"the) (?:document|page|file|text|pdf|paper|report)",
+    r"the user (?:wants|asks|asked|expects|prefers|needs) you to",
+    r"(?:respond|reply|answer) only with|only (?:respond|reply|answer) with|always (?:respond|reply|answer)",
+    r"(?:do not|don t|never) (?:answer|respond to) (?:the|this|any|that)(?: (?:actual|real|user|users|"
+    r"s))* questions?",
 )
 """What speaks to a model, but stands in papers about them too: an order nearby is needed."""
 
@@ -177,7 +226,8 @@ TEMPLATES = re.compile(
     r"<\s*\|\s*/?\s*(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|"
     r"begin_of_text|end_of_text|channel|message)\s*\|\s*>(?:\s*(?:system|user|assistant)\b)?|"
     r"\[\s*/?\s*INST\s*\]|<<\s*/?\s*SYS\s*>>|"
-    r"<\s*/?\s*(?:start_of_turn|end_of_turn)\s*>|#{2,}\s*(?:instructions?|system|response|assistant)\b\s*:?|"
+    r"<\s*/?\s*(?:start_of_turn|end_of_turn)\s*>(?:\s*(?:user|model)\b)?|<\s*/?\s*(?:system|assistant|"
+    r"instructions?|prompt)\s*>|#{2,}\s*(?:instructions?|system|response|assistant)\b\s*:?|"
     r"(?:^|\n)\s*(?:system|assistant|human|ai)\s*:",
     re.IGNORECASE,
 )
@@ -201,6 +251,9 @@ _SAY = (
 )
 SAY = rf"(?:{_LEAD} ){{0,4}}{_SAY}"
 """The beginning of a sentence that tells what to say."""
+
+FREE = r"(?: [^\W\d_]{1,20}){0,6}?"
+"""Words between the order to say and what is to be said."""
 
 FILLER = (
     r"(?: (?:the|this|that|every|all|any|each|to|questions?|user|users|him|them|only|just|simply|"
@@ -272,5 +325,6 @@ def _bare_character(character: str) -> str:
 
 
 def spaced(pattern: str) -> re.Pattern[str]:
-    """A pattern whose spaces stand for what divides words, for text made bare."""
-    return re.compile(r"(?<!\w)(?:" + pattern.replace(" ?", r"[\W_]{0,3}").replace(" ", _GAP) + r")(?!\w)")
+    """A pattern whose spaces stand for what divides words, for text made bare; what repeats is bounded."""
+    bounded = pattern.replace(")*", "){0,12}")
+    return re.compile(r"(?<!\w)(?:" + bounded.replace(" ?", r"[\W_]{0,3}").replace(" ", _GAP) + r")(?!\w)")
