@@ -20,6 +20,10 @@ class ModelError(Exception):
     """A call that brought no reply: the endpoint failed for good, timed out, or the model cannot take it."""
 
 
+class BusyModelError(ModelError):
+    """The endpoint turned every try away, whatever it was asked: another request now would fare no better."""
+
+
 class UnusableReplyError(ValueError):
     """A model replied, and its replies could not be used; `usage` is what they cost all the same."""
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from agent.grounding import Dropped, Grounded, evidence, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
+from agent.models import BusyModelError
 from agent.naming import page_name
 from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
 from agent.sifting import Sifted, sifted
@@ -149,11 +150,19 @@ def _readings(state: State, run: Run, pages: Sequence[Page], errors: list[StepEr
     if not pages:
         return []
     parts = len(state["strategy"].parts)
+    alone = True
     with guarded("read", errors):
-        return [sound_reading(run.reader.read(_task(state, run, pages)), parts)]
+        try:
+            return [sound_reading(run.reader.read(_task(state, run, pages)), parts)]
+        except BusyModelError:
+            alone = False
+            raise
     readings = []
     for page in pages if len(pages) > 1 else ():
-        with guarded(f"read {page_name(page.ref, several=run.several)}", errors):
+        step = f"read {page_name(page.ref, several=run.several)}"
+        with guarded(step, errors):
+            if not alone:
+                raise BusyModelError("not asked for alone: the endpoint turns every try away")
             readings.append(sound_reading(run.reader.read(_task(state, run, [page])), parts))
     return readings
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from agent_fakes import FakeRetriever, make_run
 from generative_fakes import FOLLOWS, SeenDocument, answering, deciding, fact, planning, reading
-from scripted_server import Action, Says, ScriptedServer, by_role, said_to, serving
+from scripted_server import Action, Fails, Says, ScriptedServer, by_role, said_to, serving
 
 from agent.config import Endpoint, View
 from agent.graph import ask
@@ -149,6 +149,23 @@ def test_an_answer_in_the_scale_that_the_question_names_is_the_number_alone() ->
         told = asked(server, "Answer")[0]
     assert run.answer == "1,577" and run.revised is None
     assert "only if the question leaves them open" in told
+
+
+def test_an_endpoint_that_turns_every_try_away_is_not_stormed_page_by_page() -> None:
+    with serving(roles(read=Fails(503), decide=Fails(503))) as server:
+        run = run_on(server, k=3)
+        assert len(asked(server, "Read")) == 2 and len(asked(server, "Decide")) == 2  # one try more each
+    assert run.failure is not None and "no reply after 2 tries" in run.failure
+    steps = [error.step for error in run.rounds[0].errors]
+    assert steps == ["read", "read page 3", "read page 2", "read page 1", "decide"]
+
+
+def test_pages_that_are_refused_together_are_still_read_alone() -> None:
+    def read(body: dict[str, Any]) -> Action:
+        return Fails(413, "too large") if said_to(body).count("<page ") > 2 else Says(reading(SALES))
+
+    with serving(roles(read=read, answer=Says(answering("1,577", "f1")))) as server:
+        assert run_on(server, k=3).answer == "1,577"
 
 
 @pytest.mark.parametrize(

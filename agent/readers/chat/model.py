@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.config import Endpoint, View
-from agent.models import Completion, ModelError, Request
+from agent.models import BusyModelError, Completion, ModelError, Request
 from agent.readers.chat import costs
 from agent.readers.chat.patience import gate, retry_after, wait_before, within
 from agent.readers.chat.providers import (
@@ -212,7 +212,9 @@ class ChatModel:
             raise InputError(f"{place}: cannot be reached: {said}; is the server running?") from error
         if attempt > self.endpoint.retries:
             tries = f"{attempt} tries" if attempt > 1 else "1 try"
-            raise ModelError(f"{place}: no reply after {tries}: {said}") from error
+            text = f"{place}: no reply after {tries}: {said}"
+            # A timeout may be the fault of what was asked: less may come in time.
+            raise (BusyModelError(text) if fault.status is not None else ModelError(text)) from error
 
     def _said(self, error: Exception) -> str:
         text = f"{type(error).__name__}: {error}"
