@@ -10,7 +10,7 @@ from dataclasses import replace
 from agent.grounding import Dropped, Grounded, evidence, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
-from agent.models import BusyModelError
+from agent.models import BusyModelError, ModelError
 from agent.naming import page_name
 from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
 from agent.sifting import Sifted, sifted
@@ -95,7 +95,7 @@ def read(state: State, run: Run) -> State:
             name = page_name(ref, several=run.several)
             errors.append(StepError("read", "MissingPage", f"{name} {why}"))
             pages.pop(ref, None)
-    readings = _readings(state, run, [pages[ref] for ref in refs if ref in pages], errors)
+    readings = _readings(state, run, [pages[ref] for ref in refs if ref in pages], errors, timer)
     missing = _still_missing(readings, state)
     record = replace(
         record,
@@ -146,23 +146,28 @@ def _labels(pages: Iterable[Page]) -> Labels:
     return labels
 
 
-def _readings(state: State, run: Run, pages: Sequence[Page], errors: list[StepError]) -> list[Reading]:
+def _readings(
+    state: State, run: Run, pages: Sequence[Page], errors: list[StepError], timer: Timer
+) -> list[Reading]:
+    """The pages read together, or where that fails each alone, where that makes sense and time is left."""
     if not pages:
         return []
     parts = len(state["strategy"].parts)
-    alone = True
+    vain = ""
     with guarded("read", errors):
         try:
             return [sound_reading(run.reader.read(_task(state, run, pages)), parts)]
         except BusyModelError:
-            alone = False
+            vain = "the endpoint turns every try away"
             raise
     readings = []
     for page in pages if len(pages) > 1 else ():
         step = f"read {page_name(page.ref, several=run.several)}"
         with guarded(step, errors):
-            if not alone:
-                raise BusyModelError("not asked for alone: the endpoint turns every try away")
+            if not vain and spent(state) + timer() >= run.config.max_seconds:
+                vain = "the budget of seconds is spent"
+            if vain:
+                raise ModelError(f"not read alone: {vain}")
             readings.append(sound_reading(run.reader.read(_task(state, run, [page])), parts))
     return readings
 

@@ -75,6 +75,24 @@ def test_time_that_is_spent_while_more_was_wanted_is_the_reason_whatever_the_rea
     assert reader.decisions[-1].rounds_left == 0 < reader.decisions[0].rounds_left
 
 
+def test_pages_that_fail_together_are_read_alone_only_while_time_is_left() -> None:
+    clock, tries = [0.0], []
+
+    def reads(task):
+        tries.append([page.ref.page for page in task.pages])
+        clock[0] += 30.0
+        if len(task.pages) > 1 or task.pages[0].ref.page == 1:
+            raise ValueError("too slow")
+        return OFFICES(task)
+
+    reader = ScriptedReader(reads=reads, answers=saying("42"))
+    trajectory = go(reader, k=4, order=(1, 2, 3, 4), clock=lambda: clock[0], max_seconds=90.0)
+    assert tries == [[1, 2, 3, 4], [1], [2]] and trajectory.answer == "42"
+    assert [e.message for e in trajectory.rounds[0].errors][2:] == [
+        "not read alone: the budget of seconds is spent"
+    ] * 2
+
+
 @pytest.mark.parametrize(("rounds", "stop"), [(1, "rounds"), (3, "rounds"), (9, "nothing_left")])
 def test_the_embedded_reader_says_that_the_budget_ended_a_run_with_open_parts(rounds: int, stop: str) -> None:
     trajectory = go(ExtractiveReader(), "Who is the treasurer of the rowing club?", rounds=rounds)
