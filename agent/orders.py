@@ -208,8 +208,8 @@ CONTEXTS = (
     r"no longer|superseded|overridden|obsolete|replaced)",
     r"(?:no matter|regardless of|whatever)(?: (?:what|which|the|of|you are|you re|is|any|being|user))* "
     r"(?:asked|questions?|query|queries|prompt|instructions)",
-    r"(?:to|for) (?:all|any|every|each)(?: (?:of|the|user|users|other|such))* (?:questions?|queries)",
-    r"nothing else",
+    r"(?:to|for) (?:all|any|every|each)(?: (?:of|the|user|users|other|such))* questions?",
+    r"and nothing else",
     r"(?:instead of|rather than) (?:answering|responding|the (?:real|true|correct|actual|right) answer)",
     r"from now on",
     r"when (?:summari[sz]ing|processing|analy[sz]ing|reviewing|reading|asked about|answering "

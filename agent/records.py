@@ -36,7 +36,8 @@ class RoundRecord:
         read: the pages read, in the order of reading.
         facts: ids of the facts recorded or confirmed in this round.
         dropped: what a reader said that could not be grounded, and why.
-        notes: what a model did wrong in it: a reply that could not be used, a page that does not exist.
+        notes: what a model did wrong in it: a reply that could not be used, a page that does not exist; and
+            which pages hold words addressed to their reader.
         seconds: how long the round took.
         usage: what the calls of the round cost.
     """
