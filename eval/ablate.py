@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eval.job import Job, add_job, job_of
-from eval.run import run
+from eval.run import run, select
 from eval.sweep import Setting, Sweep, folder_name, same_sweep, write_sweep
 from eval.tables import RENDERERS
 from indexes.errors import CommandParser, InputError, run_command
@@ -165,7 +165,10 @@ def ablate(job: Job, plan: Plan, *, quiet: bool = True) -> None:
     Raises:
         InputError: something that the user can put right; what was finished is kept.
     """
+    from eval.benchmarks import load
+
     settings = plan.sweep.settings
+    select(load(job.benchmark, job.data, split=job.split, pdfs=job.pdfs), job.limit, job.ids)
     same_sweep(job.out, settings)
     write_sweep(job.out, plan.sweep)
     for setting in sorted(settings, key=lambda setting: setting.long is not None):

@@ -17,6 +17,7 @@ Combine = Callable[[Floats], Floats]
 """From sums `(..., m)` to figures `(...)`; NaN where a figure does not exist."""
 
 SAMPLES = 2000
+BLOCK = 250  # resamples at a time
 LEVEL = 0.95
 
 
@@ -66,13 +67,22 @@ def grouped(groups: Sequence[Hashable], parts: Sequence[Sequence[float]]) -> tup
     return names, sums
 
 
-@lru_cache(maxsize=8)
-def draws(groups: int, samples: int = SAMPLES, seed: int = 0) -> Floats:
+@lru_cache(maxsize=4)
+def draws(groups: int, samples: int = SAMPLES, seed: int = 0) -> NDArray[np.uint16]:
     """Resamples of `groups` documents, with replacement: how often each is drawn, (samples, groups)."""
-    counts = np.random.default_rng(seed).multinomial(groups, np.full(groups, 1 / groups), size=samples)
-    drawn = counts.astype(np.float64)
+    random, share = np.random.default_rng(seed), np.full(groups, 1 / groups)
+    drawn = np.empty((samples, groups), np.uint16)
+    for start in range(0, samples, BLOCK):
+        size = min(BLOCK, samples - start)
+        drawn[start : start + size] = random.multinomial(groups, share, size=size)
     drawn.flags.writeable = False  # it is shared
     return drawn
+
+
+def _resampled(counts: NDArray[np.uint16], sums: Floats) -> Floats:
+    """The sums of every resample, (samples, m): in blocks, as the counts are small and many."""
+    blocks = range(0, len(counts), BLOCK)
+    return np.concatenate([counts[start : start + BLOCK].astype(np.float64) @ sums for start in blocks])
 
 
 def interval(sums: Floats, combine: Combine, samples: int = SAMPLES) -> tuple[float, float] | None:
@@ -85,7 +95,7 @@ def interval(sums: Floats, combine: Combine, samples: int = SAMPLES) -> tuple[fl
     """
     if len(sums) < 2:
         return None
-    return _percentiles(combine(draws(len(sums), samples) @ sums))
+    return _percentiles(combine(_resampled(draws(len(sums), samples), sums)))
 
 
 def difference(first: Floats, second: Floats, combine: Combine, samples: int = SAMPLES) -> Difference | None:
@@ -105,7 +115,7 @@ def difference(first: Floats, second: Floats, combine: Combine, samples: int = S
     if len(first) < 2:
         return None
     counts = draws(len(first), samples)
-    found = combine(counts @ second) - combine(counts @ first)
+    found = combine(_resampled(counts, second)) - combine(_resampled(counts, first))
     bounds = _percentiles(found)
     if bounds is None:
         return None

@@ -49,6 +49,8 @@ def asked_by_all(questions: "Sequence[Question]", settings: Sequence[str]) -> "l
     """
     from eval.oracles import find_oracle
 
+    if not settings:
+        raise InputError("--settings: none; name one or several, as --help lists them")
     needs = [find_oracle(name).needs for name in settings if name != AGENT]
     found = [q for q in questions if q.answerable and q.gold_pages and all(need(q) for need in needs)]
     if not found:

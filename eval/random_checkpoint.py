@@ -5,7 +5,6 @@ mean nothing. `python -m eval.random_checkpoint FOLDER` writes one for `python -
 colqwen`, with `--generator` one for the reader `qwen`, whose replies are noise.
 """
 
-import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from indexes.encoders.colqwen_models import FAMILIES, import_colpali
 from indexes.encoders.quiet import quiet_libraries
-from indexes.errors import InputError, run_command
+from indexes.errors import CommandParser, InputError, run_command
 
 SPECIAL = (
     "<|endoftext|>",
@@ -304,13 +303,18 @@ def _make_empty(folder: Path) -> None:
         raise InputError(f"{folder}: is there already and not empty; name another folder")
 
 
+EXAMPLES = """\
+example:
+  python -m eval.random_checkpoint tiny/ && python -m indexes.build report.pdf --encoder colqwen --model tiny/
+"""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Writes a tiny random checkpoint, and an adapter over it if asked for."""
-    parser = argparse.ArgumentParser(
-        prog="python -m eval.random_checkpoint",
-        description="Write a tiny checkpoint with random weights, to try encoder or reader without one.",
-        epilog="example: python -m eval.random_checkpoint tiny/ && "
-        "python -m indexes.build report.pdf --encoder colqwen --model tiny/",
+    parser = CommandParser(
+        "python -m eval.random_checkpoint",
+        "Writes a tiny checkpoint with random weights, to try encoder or reader without one.",
+        EXAMPLES,
     )
     parser.add_argument("folder", type=Path, help="where to write it")
     parser.add_argument(

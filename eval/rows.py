@@ -17,7 +17,7 @@ class Entry:
 
 
 def scan_rows(path: Path) -> tuple[dict[str, Entry], int]:
-    """Where each question's last whole row stands, in the file's order, and how many lines are not kept."""
+    """Where each question's first whole row stands, in the file's order, and how many lines are not kept."""
     entries: dict[str, Entry] = {}
     damaged = 0
     for start, line, row in _lines(path):
@@ -25,7 +25,9 @@ def scan_rows(path: Path) -> tuple[dict[str, Entry], int]:
         if not isinstance(question_id, str) or not line.endswith(b"\n"):
             damaged += 1
             continue
-        damaged += entries.pop(question_id, None) is not None
+        if question_id in entries:
+            damaged += 1
+            continue
         entries[question_id] = Entry(start, len(line), row.get("status") != "ok")
     return entries, damaged
 

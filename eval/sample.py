@@ -233,7 +233,7 @@ def main() -> int:
     if sys.argv[1:] in (["-h"], ["--help"]):
         sys.stdout.write("usage: python -m eval.sample sample.pdf\n")
         return 0
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-") or not sys.argv[1].strip():
         raise InputError("expected the path to write to, as in: python -m eval.sample sample.pdf")
     path = Path(sys.argv[1])
     if not path.parent.is_dir():

@@ -104,7 +104,7 @@ class ScoredRun:
         names: what decided on answers, regions and facts.
         known: how many questions the benchmark's data (or its split) hold.
         strange: ids of rows that belong to no question.
-        repeated: ids with several rows; the last one counts.
+        repeated: ids with several rows; the first one counts.
         broken: lines that are no rows.
         failures: what a judge could not decide, one line each.
         judge: what its verdicts are pinned to; None without one.

@@ -170,7 +170,7 @@ def main() -> int:
     if sys.argv[1:] in (["-h"], ["--help"]):
         sys.stdout.write("usage: python -m eval.smoke FOLDER\n")
         return 0
-    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-") or not sys.argv[1].strip():
         raise InputError("expected the folder to write to, as in: python -m eval.smoke data/smoke")
     write_benchmark(Path(sys.argv[1]))
     return 0

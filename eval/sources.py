@@ -11,7 +11,7 @@ from eval.exports import Prediction, from_row, read_predictions
 from eval.identity import read_manifest
 from eval.rows import RowReader
 from eval.rules import Rules
-from eval.runs import ROWS, read_ids
+from eval.runs import IDS, ROWS, read_ids
 from eval.scoring import Judging, ScoredRun, score, score_rows
 from eval.trajectories import told
 from indexes.errors import InputError
@@ -57,6 +57,8 @@ def run_source(path: Path, data: Path | None = None, pdfs: Path | None = None) -
     if pdfs is None and given is not None and not given.is_dir():
         given = None  # documents that are gone are problems of questions, as in their own folder
     ids = tuple(read_ids(path))
+    if not ids:  # nobody knows which rows are missing
+        raise InputError(f"{path}: no {IDS} there, or an empty one; run python -m eval.run again")
     return Source(path, told["name"], folder, given, told["split"], ids, manifest["identity"]["data"])
 
 

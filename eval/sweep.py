@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from eval.identity import MANIFEST
 from indexes.cache import write_atomic
 from indexes.errors import InputError
 
@@ -80,6 +81,9 @@ def read_sweep(path: Path) -> Sweep:
         if value["format"] != FORMAT or value["kind"] not in ("ablation", "oracle"):
             raise ValueError(f"format {value['format']!r}, kind {value['kind']!r}")
         settings = tuple(_setting(given) for given in value["settings"])
+        folders = {setting.folder for setting in settings}
+        if not settings or not all(setting.long in (None, *folders) for setting in settings):
+            raise ValueError("no settings, or a replay of none of them")
         return Sweep(value["kind"], str(value["title"]), settings, str(value["note"]))
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: no sweep of this version ({error})") from error
@@ -94,12 +98,14 @@ def _setting(given: Mapping[str, Any]) -> Setting:
 
 
 def same_sweep(path: Path, wanted: Sequence[Setting]) -> None:
-    """Refuses a folder that holds another sweep.
+    """Refuses a folder that holds another sweep, or a run.
 
     Raises:
         InputError: it does.
     """
     if not is_sweep(path):
+        if (path / MANIFEST).is_file():
+            raise InputError(f"{path}: holds a run and no sweep; name a new or empty folder")
         return
     there = {setting.folder: dict(setting.values) for setting in read_sweep(path).settings}
     for setting in wanted:

@@ -1,5 +1,6 @@
 """What the trajectory of a row adds to its answer: the rounds, the first ranking, what it cost."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,7 +51,7 @@ def told(row: Mapping[str, Any], documents: Sequence[Path]) -> Told | None:
     only = document_id(documents[0]) if len(documents) == 1 else ""
     try:
         return _told(trajectory, only) if isinstance(trajectory, dict) else None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         return None
 
 
@@ -60,19 +61,24 @@ def _told(trajectory: Mapping[str, Any], only: str) -> Told:
     usage, answer = trajectory["usage"], trajectory["answer"]
     recorded = {fact["id"]: int(fact["round"]) for fact in trajectory["facts"]}
     confidence = answer.get("confidence")
+    ranking = tuple(_ref(page, only) for page in sorted(first, key=lambda page: page["rank"]))
+    if len(set(ranking)) < len(ranking):
+        raise ValueError("a page stands in the ranking twice")
     return Told(
         rounds=rounds,
-        ranking=tuple(_ref(page, only) for page in sorted(first, key=lambda page: page["rank"])),
+        ranking=ranking,
         useful=max((recorded.get(name, 0) for name in answer["fact_ids"]), default=0),
-        confidence=None if confidence is None else float(confidence),
+        confidence=None if confidence is None else _amount(confidence),
         spent=Spent(
             rounds=len(rounds),
             pages=sum(len(taken.read) for taken in rounds),
-            seconds=float(trajectory["timings"]["total"]),
+            seconds=_amount(trajectory["timings"]["total"]),
             tokens=int(usage["total_tokens"]),
-            money=float(usage["cost"]),
+            money=_amount(usage["cost"]),
         ),
-        page_counts={known["doc"]: known["pages"] for known in trajectory["documents"] if "pages" in known},
+        page_counts={
+            str(known["doc"]): int(known["pages"]) for known in trajectory["documents"] if "pages" in known
+        },
     )
 
 
@@ -80,9 +86,17 @@ def _round(record: Mapping[str, Any], only: str) -> RoundTaken:
     return RoundTaken(
         frozenset(_ref(page, only) for page in record["retrieved"]),
         frozenset(_ref(page, only) for page in record["read"]),
-        float(record["seconds"]),
+        _amount(record["seconds"]),
         int(record["usage"]["total_tokens"]),
     )
+
+
+def _amount(value: Any) -> float:
+    """A number that can be summed up; ValueError for any other."""
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{number}: expected a finite number")
+    return number
 
 
 def _ref(page: Mapping[str, Any], only: str) -> PageRef:

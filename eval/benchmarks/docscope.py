@@ -25,6 +25,7 @@ from eval.benchmarks.reading import (
     page_refs,
     read_array,
     short,
+    text_of,
 )
 from eval.benchmarks.types import Benchmark, GoldFact, GoldRegion, Question, Source
 from indexes.files import document_id
@@ -80,9 +81,9 @@ def _question(source: Source, row: Row, key: str, keys: Keys, sizes: Sizes) -> Q
         problems.append("answerable, but without evidence")
     return Question(
         id=name,
-        question=str(row.get("question", "")),
+        question=text_of(row, "question", problems),
         documents=(document,),
-        answer=str(answer.get("answer_text", "")),
+        answer=text_of(answer, "answer_text", problems if answerable else []),
         answer_format="",
         gold_pages=page_refs(document, pages),
         answerable=answerable is not False,
@@ -108,12 +109,10 @@ def _regions(
     document: Path, items: list[dict[str, Any]], sizes: Mapping[int, tuple[float, float]], problems: list[str]
 ) -> Iterator[GoldRegion]:
     """The evidence boxes as shares of the page as rendered; one that is no box on its page is a problem."""
-    seen = set()
+    keys = Keys()
     for item in items:
-        name, page, box = str(item.get("local_id", "")), item.get("page"), item.get("bbox")
-        if name in seen:
-            problems.append(f"evidence {name} stands in the row already")
-        seen.add(name)
+        own, page, box = str(item.get("local_id", "")), item.get("page"), item.get("bbox")
+        name = keys.take(own, problems, f"evidence {own} stands in the row already")
         if (
             not isinstance(page, int) or page not in sizes
         ):  # a page that is missing, or a document, is a problem of its own
@@ -144,8 +143,10 @@ def normalize(box: object, size: tuple[float, float]) -> BBox:
 
 
 def _facts(row: Row, regions: set[str], problems: list[str]) -> Iterator[GoldFact]:
+    keys = Keys()
     for item in _objects(row, "facts", problems):
-        name, region = str(item.get("local_id", "")), str(item.get("evidence_local_id", ""))
+        own, region = str(item.get("local_id", "")), str(item.get("evidence_local_id", ""))
+        name = keys.take(own, problems, f"fact {own} stands in the row already")
         text = item.get("text_description")
         if region not in regions:
             problems.append(f"fact {name}: no evidence {region!r} in the row")

@@ -9,7 +9,16 @@ A row, shortened (`evidence_page_num` counts from 0):
 
 from collections.abc import Iterator
 
-from eval.benchmarks.reading import Keys, Row, document_path, find_file, page_numbers, page_refs, read_lines
+from eval.benchmarks.reading import (
+    Keys,
+    Row,
+    document_path,
+    find_file,
+    page_numbers,
+    page_refs,
+    read_lines,
+    text_of,
+)
 from eval.benchmarks.types import Benchmark, Question, Source
 
 FILES = ("questions.jsonl", "financebench_open_source.jsonl")
@@ -36,11 +45,12 @@ def _question(source: Source, row: Row, key: str, keys: Keys) -> Question:
     pages = _pages(row, problems)
     if not pages:
         problems.append("no evidence page")
+    name = keys.take(key, problems)
     return Question(
-        id=keys.take(key, problems),
-        question=str(row.get("question", "")),
+        id=name,
+        question=text_of(row, "question", problems),
         documents=(document,),
-        answer=str(row.get("answer", "")),
+        answer=text_of(row, "answer", problems),
         answer_format="",
         gold_pages=page_refs(document, pages),
         answerable=True,

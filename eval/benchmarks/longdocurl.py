@@ -18,7 +18,17 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from eval.benchmarks.reading import Keys, Row, find_file, page_numbers, page_refs, read_lines, short
+from eval.benchmarks.reading import (
+    Keys,
+    Row,
+    find_file,
+    page_numbers,
+    page_refs,
+    read_lines,
+    safe_name,
+    short,
+    text_of,
+)
 from eval.benchmarks.types import Benchmark, GoldRegion, Question, Source
 from eval.metrics.longdocurl import gold_fits
 from indexes.files import document_id, find_files
@@ -58,9 +68,7 @@ def read_longdocurl(source: Source) -> Iterator[Question]:
 def _document(source: Source, name: str) -> tuple[Path, str]:
     """The document's page images or PDF, and what is wrong with it."""
     if not re.fullmatch(r"\w{1,40}", name, re.ASCII):
-        return source.pdfs / "".join(
-            c for c in name if c.isalnum()
-        ), f"doc_no: expected a number, got {name!r}"
+        return source.pdfs / safe_name(name), f"doc_no: expected a number, got {short(name)}"
     thousand, group = f"{name[:1]}000-{name[:1]}999", name[:4]
     images = source.pdfs / thousand / group
     for folder in (images, source.pdfs / name, source.pdfs):
@@ -105,7 +113,7 @@ def _question(row: Row, key: str, keys: Keys, found: tuple[Path, str]) -> Questi
     elements = tuple(s for s in sources if s in ELEMENTS) if isinstance(sources, list) else ()
     return Question(
         id=keys.take(key, problems),
-        question=str(row.get("question", "")),
+        question=text_of(row, "question", problems),
         documents=(document,),
         answer=answer,
         answer_format=form,

@@ -23,6 +23,7 @@ from eval.benchmarks.reading import (
     page_refs,
     read_array,
     short,
+    text_of,
 )
 from eval.benchmarks.types import Benchmark, Question, Source
 from eval.metrics.mmlongbench import gold_fits
@@ -72,7 +73,7 @@ def _question(
 ) -> Question:
     problems: list[str] = []
     document = document_path(source.pdfs, row.get("doc_id"), "", problems)
-    answer, form = str(row.get("answer", "")), str(row.get("answer_format", ""))
+    answer, form = text_of(row, "answer", problems), str(row.get("answer_format", ""))
     answerable = not answer.startswith("Not answerable")
     raw = literal_list(row.get("evidence_pages"), "evidence_pages", problems)
     pages = page_numbers(raw, 1, "evidence_pages", problems)
@@ -88,7 +89,7 @@ def _question(
     keys.take(repr(_key(row)), problems, "the same question stands in the file already")
     return Question(
         id=f"{document.name}::{number}",
-        question=str(row.get("question", "")),
+        question=text_of(row, "question", problems),
         documents=(document,),
         answer=answer,
         answer_format=form,

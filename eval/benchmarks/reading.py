@@ -17,6 +17,7 @@ from indexes.types import PageRef
 
 MAX_LITERAL = 100_000  # characters of a list that is written as a string
 MAX_PAGE = 100_000  # no document of a benchmark has as many
+MAX_NAME = 240  # bytes of a file's name; file systems hold 255
 
 Row = Mapping[str, Any]
 
@@ -84,8 +85,7 @@ def document_path(folder: Path, name: object, suffix: str, problems: list[str]) 
     file = f"{text}{suffix}"
     if not _plain(text):
         problems.append(f"{file!r}: expected the plain name of a document")
-        safe = "".join(c if c.isalnum() or c in " ._-" else "_" for c in file).strip(". ")
-        return folder / (safe[:100] or "unnamed")
+        return folder / safe_name(file)
     path = folder / file
     if not path.is_file():
         problems.append(f"{file}: no such document in {folder}")
@@ -95,10 +95,26 @@ def document_path(folder: Path, name: object, suffix: str, problems: list[str]) 
 def _plain(name: str) -> bool:
     """Whether a name is one file's in a folder: no path, nothing that a file system cannot hold."""
     try:
-        name.encode()
+        size = len(name.encode())
     except UnicodeEncodeError:
         return False
-    return bool(name) and name not in (".", "..") and not any(c in name for c in "/\\\0") and len(name) <= 240
+    one_line = name.splitlines() == [name]  # ids are made of it
+    return one_line and name not in (".", "..") and not any(c in name for c in "/\\\0") and size <= MAX_NAME
+
+
+def safe_name(text: str) -> str:
+    """A name that a file can have, close to a text that cannot be one."""
+    safe = "".join(c if c.isascii() and c.isalnum() or c in " ._-" else "_" for c in text).strip(". ")
+    return safe[:100] or "unnamed"
+
+
+def text_of(row: Row, name: str, problems: list[str]) -> str:
+    """A text that a row must have, empty (and a problem) where it has none."""
+    value = row.get(name)
+    text = "" if value is None else str(value)
+    if not text.strip():
+        problems.append(f"{name}: expected a text, got {short(value)}")
+    return text
 
 
 def literal_list(value: object, name: str, problems: list[str]) -> list[Any]:
@@ -142,13 +158,34 @@ class Keys:
     """Gives every row an id of its own: a key that came before gets its copy's number and a problem."""
 
     def __init__(self) -> None:
-        self._seen: Counter[object] = Counter()
+        self._seen: Counter[str] = Counter()
+        self._given: set[str] = set()
 
     def take(self, key: str, problems: list[str], what: str = "") -> str:
-        """The id for this row."""
-        self._seen[key] += 1
-        copy = self._seen[key]
-        if copy == 1:
-            return key
-        problems.append(what or f"{key} stands in the file already")
-        return f"{key}#{copy}"
+        """The id for this row.
+
+        Args:
+            key: what the row calls itself.
+            problems: takes what is wrong with that.
+            what: the problem, where the key is no id that a reader knows.
+        """
+        name = _on_one_line(key)
+        if name != key:
+            problems.append(f"id {short(key)}: expected a text on one line; it is called {name!r}")
+        self._seen[name] += 1
+        if self._seen[name] > 1:
+            problems.append(what or f"{name} stands in the file already")
+        if name not in self._given:
+            self._given.add(name)
+            return name
+        copy = max(2, self._seen[name])
+        while f"{name}#{copy}" in self._given:
+            copy += 1
+        self._given.add(f"{name}#{copy}")
+        return f"{name}#{copy}"
+
+
+def _on_one_line(key: str) -> str:
+    """An id that can stand on a line of a file by itself; it stays as it is where it can."""
+    text = key.encode("utf-8", "backslashreplace").decode()
+    return text if text.splitlines() == [text] and text.strip() else " ".join(text.split()) or "unnamed"

@@ -18,7 +18,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from eval.benchmarks.reading import Keys, Row, document_path, page_numbers, page_refs, read_lines, short
+from eval.benchmarks.reading import (
+    Keys,
+    Row,
+    document_path,
+    page_numbers,
+    page_refs,
+    read_lines,
+    short,
+    text_of,
+)
 from eval.benchmarks.types import Benchmark, Question, Source
 from eval.metrics.xldocbench import gold_fits
 from indexes.errors import InputError
@@ -82,7 +91,7 @@ def _question(source: Source, row: Row, key: str, keys: Keys, lengths: Mapping[s
         problems.append(f"answer: {short(value)} cannot be read as {kind}")
     return Question(
         id=keys.take(key, problems),
-        question=str(row.get("question", "")),
+        question=text_of(row, "question", problems),
         documents=documents,
         answer=text,
         answer_format=kind,

@@ -28,7 +28,7 @@ def parser() -> argparse.ArgumentParser:
         "python -m eval.exports", "Writes a run's predictions in its benchmark's own format.", EXAMPLES
     )
     made.add_argument("run", type=Path, metavar="RUN", help="a run folder of python -m eval.run")
-    made.add_argument("--out", type=Path, required=True, metavar="FILE", help="a file, or a folder")
+    made.add_argument("--out", required=True, metavar="FILE", help="a file, or a folder")
     made.add_argument("--data", type=Path, metavar="DIR", help="the benchmark, if not where the run had it")
     made.add_argument("--pdfs", type=Path, metavar="DIR", help="its documents, if not in DIR of --data")
     return made
@@ -45,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     if not options.run.is_dir():
         raise InputError(f"{options.run}: no such folder; name a run folder of python -m eval.run")
+    if not options.out.strip():
+        raise InputError("--out: an empty name; name a file or a folder")
     source = run_source(options.run, options.data, options.pdfs)
     questions = load(source.benchmark, source.data, split=source.split, pdfs=source.pdfs)
     if source.ids is not None:
@@ -59,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             predictions[question.id] = prediction = from_row(question, row)
             failed += prediction.failure is not None
             answered += prediction.failure is None
-    written = write_export(source.benchmark, questions, predictions, options.out)
+    written = write_export(source.benchmark, questions, predictions, Path(options.out))
     sys.stderr.write(
         f"{written} rows for {len(questions)} questions written to {options.out}: {answered} answered, "
         f"{failed} failed, {len(known)} without a row in the run\n"

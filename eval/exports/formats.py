@@ -48,7 +48,8 @@ def _mmlongbench_v1(question: Question, prediction: Prediction) -> Row:
 def _mmlongbench_v2(question: Question, prediction: Prediction) -> Row:
     """V2's judge reads the whole response."""
     response = prediction.text or prediction.answer
-    return {"doc_id": question.row["doc_id"], "question": question.question, "response": response}
+    document = question.row.get("doc_id", question.documents[0].name)
+    return {"doc_id": document, "question": question.question, "response": response}
 
 
 def _longdocurl(question: Question, prediction: Prediction) -> Row:

@@ -153,8 +153,11 @@ def show_answer(file: Path, documents: Sequence[Path], out: Path) -> None:
     try:
         # not splitlines(), which would also divide at a U+2028 within a text
         lines = [line for line in file.read_text(encoding="utf-8").split("\n") if line.strip()]
-        runs = [Trajectory.from_row(json.loads(line)) for line in lines]
-    except (OSError, ValueError) as error:
+        rows = [json.loads(line) for line in lines]
+        if not all(isinstance(row, dict) for row in rows):
+            raise ValueError("a line is no row")
+        runs = [Trajectory.from_row(row) for row in rows]
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"{file}: no answer of python -m agent.answer --out ({error})") from error
     if not runs:
         raise InputError(f"{file}: is empty")

@@ -32,9 +32,10 @@ class LoadedRun:
     def entries(self) -> list[Entry]:
         """The questions with their rows, in the benchmark's order."""
         wanted = {one.outcome.id for one in self.run.scored}
-        rows = {
-            row["question_id"]: row for row in RowReader(self.path / ROWS) if row["question_id"] in wanted
-        }
+        rows: dict[str, Mapping[str, Any]] = {}
+        for row in RowReader(self.path / ROWS):
+            if row["question_id"] in wanted:
+                rows.setdefault(row["question_id"], row)  # the one that was scored
         return [
             Entry(self.questions[one.outcome.id], one.outcome, rows.get(one.outcome.id))
             for one in self.run.scored
@@ -42,14 +43,15 @@ class LoadedRun:
 
     def facts(self) -> list[tuple[str, str]]:
         """What was run on what."""
-        told, config = self.manifest["benchmark"], self.manifest["config"]
+        told, config = self.manifest["benchmark"], self.manifest.get("config")
+        named = f"{config.get('name')} ({config.get('digest')})" if isinstance(config, dict) else "not told"
         sittings = self.manifest["sittings"]
         made = [
             ("Benchmark", told["name"] + (f", {told['split']}" if told["split"] else "")),
-            ("Questions", f"{len(self.run.scored)} of {told['questions']}"),
-            ("Config", f"{config['name']} ({config['digest']})"),
-            ("Started", str(self.manifest["started"])),
-            ("Ended", str(self.manifest["ended"] or "not yet")),
+            ("Questions", f"{len(self.run.scored)} of {self.run.known}"),
+            ("Config", named),
+            ("Started", str(self.manifest.get("started"))),
+            ("Ended", str(self.manifest.get("ended") or "not yet")),
         ]
         revision = sittings[-1].get("revision") if sittings else None
         if revision:

@@ -130,12 +130,6 @@ def chain_section(outcomes: Sequence[Outcome]) -> Section | None:
     return Section("Evidence chains", text, (table,))
 
 
-def _chain_name(combination: tuple[bool, bool, bool]) -> str:
-    return " ".join(
-        letter if holds else f"no {letter}" for letter, holds in zip("PBF", combination, strict=True)
-    )
-
-
 def layout_section(outcomes: Sequence[Outcome]) -> Section | None:
     """Accuracy against how the evidence lies."""
     found = by_layout(outcomes)
