@@ -181,9 +181,14 @@ class _Text:
         return sentence.start, min(sentence.end, sentence.start + AFTER)
 
     def around(self, i: int, match: Found) -> tuple[int, int]:
-        """A sentence's words around a match."""
-        sentence = self.sentences[i]
-        return max(sentence.start, match.start - BEFORE), min(sentence.end, match.end + AFTER)
+        """A sentence's words from a match on; those before it on its line, or further if they tell."""
+        sentence, lines = self.sentences[i], self.page.words.lines
+        start = max(sentence.start, match.start - BEFORE)
+        before = " ".join(self._bare[start : match.start])
+        if not (_saying().search(before) or _telling().search(before) or _answer_is().search(before)):
+            while start < match.start and lines[start] != lines[match.start]:
+                start += 1
+        return min(start, sentence.end - 1), min(sentence.end, match.end + AFTER)
 
     def tells(self, i: int) -> bool:
         """Whether a sentence tells to say something certain, or what the answer is."""
