@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.job import Job, add_job, job_of
 from eval.run import run, select
-from eval.sweep import Setting, Sweep, folder_name, same_sweep, write_sweep
+from eval.sweep import Setting, Sweep, folder_name, same_questions, same_sweep, write_sweep
 from eval.tables import RENDERERS
 from indexes.errors import CommandParser, InputError, run_command
 
@@ -168,8 +168,10 @@ def ablate(job: Job, plan: Plan, *, quiet: bool = True) -> None:
     from eval.benchmarks import load
 
     settings = plan.sweep.settings
-    select(load(job.benchmark, job.data, split=job.split, pdfs=job.pdfs), job.limit, job.ids)
+    questions = load(job.benchmark, job.data, split=job.split, pdfs=job.pdfs)
+    chosen = select(questions, job.limit, job.ids)
     same_sweep(job.out, settings)
+    same_questions(job.out, settings, [q.id for q in chosen])
     write_sweep(job.out, plan.sweep)
     for setting in sorted(settings, key=lambda setting: setting.long is not None):
         own = replace(job, out=job.out / setting.folder, config=plan.configs[setting.folder], quiet=quiet)

@@ -1,7 +1,7 @@
 """Tables of scored runs: figures with denominators and intervals, slices, rounds, differences of runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ EXTRA: dict[str, tuple[Measure, ...]] = {
 }
 """Further measures of the answers, by benchmark."""
 
+MISSING_IS_WRONG = frozenset({"xldocbench"})
+"""Benchmarks whose public scorer counts a question without an answer as answered wrongly."""
+
 SHOWN_FAILURES = 20  # of a judge; all are in summary.json
 
 MEANING = (
@@ -46,8 +49,11 @@ MEANING = (
 
 def groups_of(benchmark: str) -> dict[str, tuple[Measure, ...]]:
     """The measures of a benchmark's tables."""
+    answers = (*ACCURACY, *EXTRA.get(benchmark, ()))
+    if benchmark in MISSING_IS_WRONG:
+        answers = tuple(replace(m, official=m.strict) for m in answers)
     return {
-        "answers": (*ACCURACY, *EXTRA.get(benchmark, ())),
+        "answers": answers,
         "pages": PAGES,
         "regions and facts": (*REGIONS, *FACTS),
         "retrieval, first round's ranking": RETRIEVAL,
@@ -96,6 +102,10 @@ def notes(group: str, runs: Sequence[ScoredRun]) -> tuple[str, ...]:
         names = dict.fromkeys(run.names[key] for run in runs)
         told.append(f"{key.capitalize()} scored by {'; '.join(names)}.")
     if group == "answers":
+        if runs[0].benchmark in MISSING_IS_WRONG:
+            told.append(
+                "Rows without an answer count as wrong by this benchmark's own scorer too."
+            )
         told += [MEANING, *(f"{run.name}: {counts(run)}." for run in runs)]
         told += [f"{run.name}: no verdict on {why}" for run in runs for why in run.failures[:SHOWN_FAILURES]]
     return tuple(told)

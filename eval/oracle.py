@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from eval.ablate import print_tables, with_dials
 from eval.job import Job, add_job, job_of
 from eval.run import run, select
-from eval.sweep import Setting, Sweep, same_sweep, write_sweep
+from eval.sweep import Setting, Sweep, same_questions, same_sweep, write_sweep
 from eval.tables import RENDERERS
 from indexes.errors import CommandParser, InputError, run_command
 
@@ -95,6 +95,7 @@ def study(job: Job, settings: Sequence[str], *, quiet: bool = True) -> None:
     made = [Setting(_title(name), name, {"setting": name}) for name in settings]
     note = f"All settings are asked the same {len(chosen)} answerable questions; closed book is not verified."
     same_sweep(job.out, made)
+    same_questions(job.out, made, [q.id for q in chosen])
     write_sweep(job.out, Sweep("oracle", "Oracle study", tuple(made), note))
     for name in settings:
         own = replace(job, out=job.out / name, config=configs[name], ids=[q.id for q in chosen], limit=None)

@@ -8,12 +8,13 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from eval.identity import MANIFEST
+from eval.runs import read_ids
 from indexes.cache import write_atomic
 from indexes.errors import InputError
 
@@ -95,6 +96,22 @@ def _setting(given: Mapping[str, Any]) -> Setting:
         if folder_name(name) != name:
             raise ValueError(f"folder {name!r}: expected a folder of the sweep")
     return Setting(str(given["name"]), folder, dict(given["values"]), long)
+
+
+def same_questions(path: Path, settings: Sequence[Setting], ids: Iterable[str]) -> None:
+    """Refuses a folder whose settings were asked more than is asked now: the others would be asked less.
+
+    Raises:
+        InputError: one was.
+    """
+    asked = set(ids)
+    for setting in settings:
+        more = len(set(read_ids(path / setting.folder)) - asked)
+        if more:
+            raise InputError(
+                f"{path}: {setting.folder} was asked {more} questions more; give the same --limit, --ids and "
+                "--settings, or name another folder"
+            )
 
 
 def same_sweep(path: Path, wanted: Sequence[Setting]) -> None:

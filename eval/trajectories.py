@@ -67,7 +67,7 @@ def _told(trajectory: Mapping[str, Any], only: str) -> Told:
     return Told(
         rounds=rounds,
         ranking=ranking,
-        useful=max((recorded.get(name, 0) for name in answer["fact_ids"]), default=0),
+        useful=min(len(rounds), max((recorded.get(name, 0) for name in answer["fact_ids"]), default=0)),
         confidence=None if confidence is None else _amount(confidence),
         spent=Spent(
             rounds=len(rounds),

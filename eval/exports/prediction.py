@@ -1,5 +1,6 @@
 """What was answered to a question, whoever answered it and in whatever format it was written down."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,7 +120,10 @@ def _box(item: Mapping[str, Any]) -> BBox | None:
     if item.get("is_normalized") is not True or not isinstance(box, list) or len(box) != 4:
         return None
     try:
-        made = BBox(*(min(1.0, max(0.0, float(value))) for value in box))
-    except (TypeError, ValueError):
+        values = [float(value) for value in box]
+        if not all(map(math.isfinite, values)):
+            return None
+        made = BBox(*(min(1.0, max(0.0, value)) for value in values))
+    except (TypeError, ValueError, OverflowError):
         return None
     return made if made.area > 0 else None

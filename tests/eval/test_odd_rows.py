@@ -11,28 +11,34 @@ import numpy as np
 import pytest
 from report_fakes import gold_regions, make_benchmark, trajectory, write_run
 
+from agent.config import load_config
 from agent.types import UNANSWERABLE
 from eval import ablate as ablate_command
 from eval import oracle as oracle_command
 from eval import run as run_command
 from eval import sample, smoke
 from eval import score as score_command
+from eval.ablate import ablate, make_plan
+from eval.analyses.rounds import Journey, last_useful
 from eval.benchmarks import load
 from eval.benchmarks.reading import Keys, document_path
 from eval.benchmarks.types import Question
+from eval.comparing import measure, tables_of
 from eval.digest import data_digest
 from eval.exports import __main__ as export_command
-from eval.exports import missing, write_export
+from eval.exports import from_row, missing, write_export
 from eval.identity import Identity
 from eval.intervals import SAMPLES, draws, interval, ratio
+from eval.job import Job
+from eval.oracle import study
 from eval.report import __main__ as report_command
 from eval.report.load import Gold, load_run
 from eval.rows import scan_rows
 from eval.rules import Rules
 from eval.runs import open_run, read_ids
 from eval.scoring import score, score_rows
-from eval.sources import run_source
-from eval.sweep import read_sweep
+from eval.sources import Source, run_source, score_source
+from eval.sweep import Setting, Sweep, read_sweep, write_sweep
 from eval.trajectories import told
 from indexes.errors import InputError
 
@@ -192,6 +198,49 @@ def test_a_run_that_lost_its_ids_or_a_part_of_its_manifest_is_refused_in_a_line(
     assert ("Config", "not told") in load_run(run, Gold()).facts()
 
 
+def test_a_box_with_what_is_no_number_is_no_box(made: tuple[Path, list[Question], dict[str, str]]) -> None:
+    _, questions, rows = made
+    row = json.loads(rows[questions[0].id])
+    assert from_row(questions[0], row).boxes
+    for citation in row["parsed"]["citations"]:
+        citation["bbox"][0] = float("nan")
+    got = from_row(questions[0], row)
+    assert got.boxes == () and got.dropped == len(row["parsed"]["citations"])
+
+
+def test_a_fact_of_a_round_that_a_run_did_not_take_is_no_reason_to_fail(
+    made: tuple[Path, list[Question], dict[str, str]],
+) -> None:
+    _, questions, rows = made
+    row = json.loads(rows[questions[0].id])
+    row["trajectory"]["facts"][0]["round"] = 7
+    found = told(row, questions[0].documents)
+    assert found is not None
+    journey = Journey("q", "d", frozenset(), found.rounds, found.useful)
+    assert sum(last_useful([journey], ["q"]).answer.values()) == 1
+
+
+def test_of_xl_docbench_a_question_without_an_answer_is_wrong_officially_too(tmp_path: Path) -> None:
+    rows = [
+        {
+            "question_id": f"q{i}",
+            "question": "How many?",
+            "answer": {"value": "5", "format": "Int", "verification_rule": "numeric"},
+            "document": {"document_id": "d", "evidence_pages": [1]},
+            "metadata": {"is_unanswerable": False},
+        }
+        for i in range(4)
+    ]
+    write_lines(tmp_path / "qa_single_doc.jsonl", rows)
+    write_lines(tmp_path / "theirs.jsonl", [{"question_id": "q0", "prediction": "5"}])
+    run = score_source(Source(tmp_path / "theirs.jsonl", "xldocbench", tmp_path))
+    (official, strict) = measure(run).rows["answers"]
+    for row in (official, strict):
+        for key in ("accuracy", "token_f1"):
+            assert (row.cells[key].value, row.cells[key].n) == (0.25, 4), row.aggregate
+    assert any("count as wrong" in note for note in tables_of([measure(run)])[0].notes)
+
+
 # ---- exports, sweeps, intervals
 
 
@@ -288,3 +337,20 @@ def test_a_sweep_without_a_question_or_over_a_run_leaves_no_trace(
     with pytest.raises(InputError, match="--settings: none"):
         oracle_command.main([*common, *new, "--settings", ","])
     assert not (run / "sweep.json").exists() and not (tmp_path / "new").exists()
+
+
+def test_a_study_is_not_gone_on_with_over_fewer_questions_as_settings_would_not_compare(
+    made: tuple[Path, list[Question], dict[str, str]], tmp_path: Path
+) -> None:
+    data, questions, rows = made
+    plan = make_plan(load_config("cpu"), {"k": (4,)}, {})
+    write_run(data, tmp_path / "sweep/k-4", rows, plan.configs["k-4"])
+    write_sweep(tmp_path / "sweep", plan.sweep)
+    with pytest.raises(InputError, match="k-4 was asked 8 questions more; give the same"):
+        ablate(Job("docscope", data, tmp_path / "sweep", limit=2), plan)
+    write_run(data, tmp_path / "study/agent", rows, load_config("cpu"))
+    write_sweep(tmp_path / "study", Sweep("oracle", "t", (Setting("agent", "agent", {"setting": "agent"}),)))
+    with pytest.raises(InputError, match="agent was asked 1 questions more; give the same"):
+        study(Job("docscope", data, tmp_path / "study"), ["agent", "closed-book"])
+    assert not (tmp_path / "study/closed-book").exists()
+    assert len([q for q in questions if q.answerable]) == 9
