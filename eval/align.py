@@ -34,6 +34,7 @@ LABELS: dict[str, tuple[str, ...]] = {
 }
 """The labels of each stage, in ascending order."""
 
+MOST = 100_000  # resamples
 EXAMPLES = """\
 examples:
   python -m eval.align labels.jsonl
@@ -236,6 +237,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser().parse_args(argv)
     if options.resamples < 1:
         raise InputError(f"--resamples {options.resamples}: expected at least 1")
+    if options.resamples > MOST:
+        raise InputError(f"--resamples {options.resamples}: expected at most {MOST}")
+    if options.seed < 0:
+        raise InputError(f"--seed {options.seed}: expected 0 or more")
     items = read_items(options.labels)
     try:
         found = align(items, resamples=options.resamples, seed=options.seed)

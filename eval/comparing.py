@@ -103,9 +103,7 @@ def notes(group: str, runs: Sequence[ScoredRun]) -> tuple[str, ...]:
         told.append(f"{key.capitalize()} scored by {'; '.join(names)}.")
     if group == "answers":
         if runs[0].benchmark in MISSING_IS_WRONG:
-            told.append(
-                "Rows without an answer count as wrong by this benchmark's own scorer too."
-            )
+            told.append("Rows without an answer count as wrong by this benchmark's own scorer too.")
         told += [MEANING, *(f"{run.name}: {counts(run)}." for run in runs)]
         told += [f"{run.name}: no verdict on {why}" for run in runs for why in run.failures[:SHOWN_FAILURES]]
     return tuple(told)

@@ -126,6 +126,8 @@ def gold_regions(given: Given) -> Trajectory:
 def gold_facts(given: Given) -> Trajectory:
     """The ledger holds the gold facts before what was read in the gold regions."""
     question, run = given.question, gold_regions(given)
+    if run.failure is not None:  # a replay would answer over it
+        return replace(run, model=_model(given, "gold-facts"))
     regions = {region.id: EvidenceRegion(region.ref, region.bbox) for region in question.gold_regions}
     told = [fact for fact in question.gold_facts if fact.region in regions]
     gold = tuple(

@@ -81,6 +81,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     from eval.tables import render
 
     options = parser().parse_args(argv)
+    if options.judge_workers < 1:
+        raise InputError(f"--judge-workers {options.judge_workers}: expected at least 1")
     sources = sources_of(options)
     with ExitStack() as stack:
         judges = {name: _judge(options, name, stack) for name in {source.benchmark for source in sources}}

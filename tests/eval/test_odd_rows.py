@@ -14,6 +14,7 @@ from report_fakes import gold_regions, make_benchmark, trajectory, write_run
 from agent.config import load_config
 from agent.types import UNANSWERABLE
 from eval import ablate as ablate_command
+from eval import align as align_command
 from eval import oracle as oracle_command
 from eval import run as run_command
 from eval import sample, smoke
@@ -354,3 +355,21 @@ def test_a_study_is_not_gone_on_with_over_fewer_questions_as_settings_would_not_
         study(Job("docscope", data, tmp_path / "study"), ["agent", "closed-book"])
     assert not (tmp_path / "study/closed-book").exists()
     assert len([q for q in questions if q.answerable]) == 9
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        (align_command.main, ["--seed", "-1"]),
+        (align_command.main, ["--resamples", "10000000000"]),
+        (align_command.main, ["--resamples", "0"]),
+        (score_command.main, ["--judge-workers", "0"]),
+    ],
+)
+def test_numbers_that_cannot_be_are_refused_in_a_line(
+    tmp_path: Path, command: Any, arguments: list[str]
+) -> None:
+    item = {"id": "a", "stage": "answer", "human": "wrong", "scores": {"iou": 0.5}}
+    write_lines(tmp_path / "labels.jsonl", [item, item | {"id": "b", "human": "correct"}])
+    with pytest.raises(InputError, match=f"{arguments[0]} {arguments[1]}: expected"):
+        command([str(tmp_path / "labels.jsonl"), *arguments])

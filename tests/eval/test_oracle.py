@@ -218,3 +218,12 @@ def test_reading_in_full_asks_for_every_page_of_the_budget():
     reader = ScriptedReader(reads=lambda task: seen.append(task) or quoting("x")(task))
     ORACLES["document-text"].ask(given(reader, k=1, max_pages=1, rounds=1))
     assert sum(len(task.pages) for task in seen) == 6
+
+
+def test_gold_facts_do_not_answer_over_a_reading_that_failed():
+    def fails(task: ReadTask):
+        raise RuntimeError("no reply")
+
+    run = ORACLES["gold-facts"].ask(given(ScriptedReader(reads=fails, answers=saying("1,577"))))
+    assert run.failure is not None and "no reply" in run.failure
+    assert run.model == "pagetrail/custom+gold-facts"
