@@ -18,7 +18,7 @@ from indexes.pooling import pooled_page
 from indexes.progress import bar
 from indexes.regions import PageMatch
 from indexes.search import Method, search
-from indexes.store import Store
+from indexes.store import Store, ceilings_of
 from indexes.types import PageRef
 from indexes.vectors import (
     IndexSettings,
@@ -159,9 +159,14 @@ class PageIndex:
         """
         return self.store.best_matches(query.vectors, rows)
 
-    def ceilings(self, query: QueryEmbedding) -> Floats | None:
-        """What each page's MaxSim is not above: `(n_pages,)`; None where it can't be told quickly."""
-        return self.store.ceilings(query.vectors)
+    def ceilings(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> Floats | None:
+        """What each page's MaxSim is not above: `(n_pages,)`; None where it can't be told quickly.
+
+        With `rows`, only of those pages, given by their places in `refs`.
+        """
+        if rows is None:
+            return self.store.ceilings(query.vectors)
+        return ceilings_of(query.vectors, [(self.store, row) for row in rows])
 
     def pooled(self, query: QueryEmbedding) -> Floats:
         """The best pooled vector's cosine: `(n_pages,)`, -inf for pages without vectors."""

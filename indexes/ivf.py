@@ -4,8 +4,8 @@ An inverted file (Jégou et al. 2011, "Product Quantization for Nearest Neighbor
 of all pages: each lies in the list of its nearest centroid, coded in half a byte for two dimensions, under
 the row of its page. A query vector visits some lists and brings home its nearest vectors; a page scores
 the sum of its best ones, and for a query vector that brought none of it, the least similarity that this
-one brought. The pages with the highest sums are the candidates; `indexes.search` then compares those
-exactly, so that codes and sums only decide which pages are looked at.
+one brought. The pages with the highest sums are the candidates; `indexes.search` compares them exactly,
+the likeliest first, so that codes and sums only decide which pages are looked at.
 """
 
 import json
@@ -52,18 +52,22 @@ class IvfSettings:
         nlist: lists. More make each shorter, but take longer to build.
         nprobe: lists that a query vector visits.
         neighbours: vectors that it brings home.
-        candidates: pages that are compared exactly, at least; four times `k` if that is more.
+        candidates: pages that are compared exactly, at most; four times `k` if that is more.
+        doubt: how far above its sum a page's score may lie before it is passed over, in standard deviations
+            of how far it lay from the sums of the latest pages that were compared; infinite: none is.
     """
 
     nlist: int | None = None
     nprobe: int | None = None
     neighbours: int | None = None
     candidates: int | None = None
+    doubt: float = 4.25
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            if value is not None and value < 1:
-                raise InputError(f"{name} {value}: expected at least 1")
+            least = 0 if name == "doubt" else 1
+            if value is not None and not value >= least:
+                raise InputError(f"{name} {value}: expected at least {least}")
 
     def for_size(self, vectors: int, pages: int) -> "IvfSettings":
         """What is left open, chosen for an index of so many vectors on so many pages."""
@@ -71,9 +75,10 @@ class IvfSettings:
         nlist = max(1, min(nlist, vectors))
         return IvfSettings(
             nlist,
-            min(nlist, self.nprobe or _between(16, nlist // 128, nlist)),
-            min(vectors, self.neighbours or _between(1000, pages, 4000)),
-            min(pages, self.candidates or _between(50, pages * 3 // 50, 2000)),
+            min(nlist, self.nprobe or _between(16, nlist // 64, nlist)),
+            min(vectors, self.neighbours or _between(1000, pages * 3 // 5, 6000)),
+            min(pages, self.candidates or _between(100, pages // 5, 4000)),
+            self.doubt,
         )
 
 
@@ -131,40 +136,45 @@ class Ivf:
             raise MismatchError(f"it is of {found._pages} pages")
         return found
 
-    def candidates(self, query: Floats, k: int) -> list[int]:
-        """The rows of the pages that are most likely among the `k` best for a query `(q, dim)`, `q >= 1`.
+    def candidates(self, query: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
+        """The pages that are most likely among the `k` best for a query `(q, dim)`, `q >= 1`.
 
-        Rising; at most as many as the settings say, or four times `k`.
+        Returns:
+            Their rows `(n,)` and sums `(n,)`, the highest first; at most as many as the settings say, or four
+            times `k`.
         """
         import faiss
 
         library: Any = faiss
         told = self.settings
-        found = max(told.candidates or 0, 4 * k)
-        if found >= self._pages:
-            return list(range(self._pages))
         parameters = library.IVFSearchParameters(nprobe=told.nprobe)
         similarities, rows = self._index.search(
             np.ascontiguousarray(query, np.float32), told.neighbours, params=parameters
         )
-        return likely_pages(similarities, rows, self._pages, found)
+        return likely_pages(similarities, rows, self._pages, max(told.candidates or 0, 4 * k))
 
 
 def _between(least: int, value: int, most: int) -> int:
     return max(least, min(value, most))
 
 
-def likely_pages(similarities: Floats, rows: NDArray[np.int64], pages: int, k: int) -> list[int]:
-    """The rows of the `k` pages with the highest sums over what each query vector brought; rising.
+def likely_pages(
+    similarities: Floats, rows: NDArray[np.int64], pages: int, k: int
+) -> tuple[NDArray[np.int64], Floats]:
+    """The `k` pages with the highest sums over what each query vector brought.
 
     Args:
         similarities: `(q, n)`, falling; of query vector `i` the vectors most similar to it.
         rows: `(q, n)`, the rows of their pages, -1 where there are fewer than `n`.
         pages: how many there are.
         k: how many are wanted; pages of which nothing was brought are not among them.
+
+    Returns:
+        Their rows `(k,)`, the highest sum first, and sums `(k,)`.
     """
     gains, gain = np.zeros(pages, np.float32), np.zeros(pages, np.float32)
     brought = np.zeros(pages, bool)
+    least = np.float32(0)
     for values, owners in zip(similarities, rows, strict=True):
         count = int(np.count_nonzero(owners >= 0))  # they are the first ones
         if count:
@@ -174,8 +184,10 @@ def likely_pages(similarities: Floats, rows: NDArray[np.int64], pages: int, k: i
             gains += gain
             gain[owners] = 0
             brought[owners] = True
+            least += values[count - 1]
     found = np.flatnonzero(brought)
-    return sorted(found[best_pages(gains[found], k)].tolist()) if len(found) else []
+    best = found[best_pages(gains[found], k)] if len(found) else found
+    return best, gains[best] + least
 
 
 def open_or_build_ivf(

@@ -12,6 +12,7 @@ from indexes.index import PageIndex
 from indexes.maxsim import total
 from indexes.regions import PageMatch
 from indexes.search import Method, search
+from indexes.store import ceilings_of
 from indexes.types import PageRef
 
 if TYPE_CHECKING:
@@ -75,8 +76,16 @@ class JoinedIndex:
             best[places] = self.members[owner].best_matches(query, inside)
         return best
 
-    def ceilings(self, query: QueryEmbedding) -> Floats | None:
-        """What each page's MaxSim is not above: `(n_pages,)`; None where it can't be told quickly."""
+    def ceilings(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> Floats | None:
+        """What each page's MaxSim is not above: `(n_pages,)`; None where it can't be told quickly.
+
+        With `rows`, only of those pages, given by their places in `refs`.
+        """
+        if rows is not None:
+            owners = np.searchsorted(self._starts, rows, side="right") - 1
+            inside = np.asarray(rows) - self._starts[owners]
+            stores = [self.members[owner].store for owner in owners]
+            return ceilings_of(query.vectors, list(zip(stores, inside.tolist(), strict=True)))
         found = [index.ceilings(query) for index in self.members]
         known = [one for one in found if one is not None]
         return np.concatenate(known) if len(known) == len(found) else None

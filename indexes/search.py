@@ -1,6 +1,6 @@
 """The pages that answer a query best, by late interaction with all pages or only with likely ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
@@ -15,10 +15,14 @@ if TYPE_CHECKING:
     from indexes.ivf import Ivf
 
 Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+Compare = Callable[[Rows], Floats]
 Method = Literal["auto", "exact", "ivf"]
 METHODS: tuple[Method, ...] = ("auto", "exact", "ivf")
 FEW = 0.25  # share of the pages up to which they are compared one by one rather than all at once
 STEP = 4  # pages compared at a time that may still be among the best
+TINY = 1e-6  # nothing is estimated better
+LATEST, LIKELY_STEP = 64, 32  # pages that tell how far estimates are off; of likely pages compared at a time
 SMALL = 1000  # pages up to which all are compared where the method is left open
 
 
@@ -35,8 +39,11 @@ class Searchable(Protocol):
         """Each query vector's highest similarity on the pages in `rows`, else on all: `(pages, q)`."""
         ...
 
-    def ceilings(self, query: QueryEmbedding) -> Floats | None:
-        """What each page's MaxSim is not above: `(pages,)`; None where it can't be told quickly."""
+    def ceilings(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> Floats | None:
+        """What the MaxSim of the pages in `rows`, else of all, is not above: `(pages,)`.
+
+        None where it can't be told more quickly than the MaxSim itself.
+        """
         ...
 
 
@@ -49,14 +56,21 @@ def search(index: Searchable, query: QueryEmbedding, k: int, method: Method) -> 
         index: where to search.
         query: the query.
         k: how many pages.
-        method: `exact` compares all pages, but those that cannot be among the best. `ivf` compares the
-            likely ones, which it finds by FAISS, just as exactly; where it finds fewer than `k`, it does as
-            `exact`. `auto` is `ivf` where `index.ivf` is there and the pages are many.
+        method: `exact` compares all pages, but those that cannot be among the best. `ivf` compares pages
+            that FAISS finds likely, just as exactly, until the next is hardly among the best; where it finds
+            fewer than `k`, it does as `exact`. `auto` is `ivf` where `index.ivf` is there and the pages are
+            many.
 
     Raises:
         InputError: the method is unknown, or `ivf` and there is no structure for it.
         ValueError: `k` is below 1.
     """
+    rows, scores = compared(index, query, k, method)
+    return [(index.refs[rows[i]], float(scores[i])) for i in best_pages(scores, k)]
+
+
+def compared(index: Searchable, query: QueryEmbedding, k: int, method: Method) -> tuple[Rows, Floats]:
+    """The rows and scores of all pages that a search compares, in the order of the pages (see `search`)."""
     if method not in METHODS:
         raise InputError(f"search method {method!r}: unknown; known are {', '.join(METHODS)}")
     if k < 1:
@@ -64,29 +78,76 @@ def search(index: Searchable, query: QueryEmbedding, k: int, method: Method) -> 
     if method == "ivf" and index.ivf is None:
         raise InputError("search method 'ivf': nothing was built for it; build it, or search by 'exact'")
     if not len(query.vectors):
-        return []
+        return np.zeros(0, np.int64), np.zeros(0, np.float32)
+
+    def exact(rows: Rows) -> Floats:
+        return total(index.best_matches(query, rows.tolist()))
+
+    found = None
     if index.ivf is not None and (method == "ivf" or (method == "auto" and len(index.refs) > SMALL)):
-        likely = index.ivf.candidates(query.vectors, k)
-        if len(likely) >= k:
-            scores = total(index.best_matches(query, likely))
-            return [(index.refs[likely[i]], float(scores[i])) for i in best_pages(scores, k)]
-    rows, scores = _compared(index, query, k)
-    return [(index.refs[rows[i]], float(scores[i])) for i in best_pages(scores, k)]
+        found = _likely(index, index.ivf, query, k, exact)
+    found = found or _possible(index, query, k, exact)
+    if found is None:
+        return np.arange(len(index.refs)), total(index.best_matches(query))
+    rows, scores = found
+    order = np.argsort(rows)
+    return rows[order], scores[order]
 
 
-def _compared(index: Searchable, query: QueryEmbedding, k: int) -> tuple[NDArray[np.int64], Floats]:
-    """The scores of all pages that can be among the `k` best, and of some more, in the order of the pages."""
+def _likely(
+    index: Searchable, ivf: "Ivf", query: QueryEmbedding, k: int, exact: Compare
+) -> tuple[Rows, Floats] | None:
+    """Likely pages, until by how far estimates were off the next ones are not among the `k` best.
+
+    None where FAISS finds fewer than `k`.
+    """
+    rows, estimates = ivf.candidates(query.vectors, k)
+    if len(rows) < k:
+        return None
+
+    def reach(scores: Floats) -> float:
+        done = len(scores)
+        off = (scores - estimates[:done])[-LATEST:]
+        return float(estimates[done] + off.mean() + ivf.settings.doubt * max(off.std(), TINY))
+
+    def ceilings(rows: Rows) -> Floats:
+        found = index.ceilings(query, rows.tolist())
+        return exact(rows) if found is None else found
+
+    return _highest(*_in_turn(rows, ceilings, reach, (k, max(k, LATEST), LIKELY_STEP)), k, exact)
+
+
+def _possible(index: Searchable, query: QueryEmbedding, k: int, exact: Compare) -> tuple[Rows, Floats] | None:
+    """All pages whose ceilings let them be among the `k` best; None where they are many or can't be told."""
     few = int(FEW * len(index.refs))
     ceilings = index.ceilings(query) if k <= few else None
-    if ceilings is not None:
-        order = np.argsort(-ceilings, kind="stable")
-        scores = total(index.best_matches(query, order[:k].tolist()))
-        # Only pages whose ceiling reaches the k-th best score so far can still be among the best.
-        while len(scores) < few and ceilings[order[len(scores)]] >= np.partition(scores, -k)[-k]:
-            more = order[len(scores) : len(scores) + STEP]
-            scores = np.concatenate([scores, total(index.best_matches(query, more.tolist()))])
-        if len(scores) < few:
-            rows = order[: len(scores)]
-            places = np.argsort(rows)
-            return rows[places], scores[places]
-    return np.arange(len(index.refs)), total(index.best_matches(query))
+    if ceilings is None:
+        return None
+    order = np.argsort(-ceilings, kind="stable")[: few + 1]
+    rows, scores = _highest(order, ceilings[order], k, exact)
+    return (rows, scores) if len(rows) <= few else None
+
+
+def _highest(rows: Rows, ceilings: Floats, k: int, exact: Compare) -> tuple[Rows, Floats]:
+    """Of some pages those that can be among the `k` best, by ceilings of their scores, and their scores."""
+    order = np.argsort(-ceilings, kind="stable")
+    reached = ceilings[order]
+    return _in_turn(rows[order], exact, lambda scores: float(reached[len(scores)]), (k, k, STEP))
+
+
+def _in_turn(
+    rows: Rows, compare: Compare, reach: Callable[[Floats], float], sizes: tuple[int, int, int]
+) -> tuple[Rows, Floats]:
+    """The first of some pages and their scores, to where the next does not reach the `k`-th best score.
+
+    Args:
+        rows: of the pages, the most promising first.
+        compare: gives the scores of pages.
+        reach: tells from the scores of the first pages how high that of the next may be.
+        sizes: `k`; how many pages are compared at least; how many at a time after these.
+    """
+    k, first, step = sizes
+    scores = compare(rows[:first])
+    while len(scores) < len(rows) and reach(scores) >= np.partition(scores, -k)[-k]:
+        scores = np.concatenate([scores, compare(rows[len(scores) : len(scores) + step])])
+    return rows[: len(scores)], scores

@@ -16,6 +16,16 @@ Floats = NDArray[np.float32]
 BLOCK = 8192  # vectors decoded at a time
 
 
+def ceilings_of(query: Floats, places: Sequence[tuple["Store", int]]) -> Floats | None:
+    """The same as `Store.ceilings` for single pages of any stores; None also where one's are projected."""
+    codes = [store.codes(row) for store, row in places] if quick() else []
+    known = [one for one in codes if one is not None]
+    if not known or len(known) < len(places):
+        return None
+    offsets = np.cumsum([0, *(len(one) // (2 * query.shape[1]) for one in known)])
+    return ceilings(query, np.concatenate(known), offsets)
+
+
 class Store:
     """The vectors of one kind, `vectors` or `pooled`, of one document.
 
@@ -104,6 +114,13 @@ class Store:
         if self._codes is None or not quick():
             return None
         return ceilings(self.projected(query), self._codes, self.offsets)
+
+    def codes(self, row: int) -> NDArray[np.uint8] | None:
+        """A page's vectors as bfloat16, one after the other; None if they are kept otherwise or projected."""
+        if self._codes is None or self._projection is not None:
+            return None
+        start, end = (self.offsets[row : row + 2] * 2 * self.dim).tolist()
+        return self._codes[start:end]
 
     def page(self, row: int) -> tuple[Floats, Floats]:
         """The vectors `(n, inner)`, in the dimensions of the index, and boxes `(n, 4)` of a page."""

@@ -16,8 +16,8 @@ import numpy as np
 from indexes.corpus import LARGE, Corpus, joined_index
 from indexes.encoders.protocol import Encoder, PageEncoder, QueryEmbedding
 from indexes.errors import InputError
-from indexes.maxsim import total
 from indexes.regions import PageMatch
+from indexes.search import compared
 from indexes.types import PageRef
 from retrieval.bm25 import Scores
 from retrieval.fusion import fuse, ranking
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from indexes.joined import JoinedIndex
     from retrieval.hybrid import HybridRetriever
 
-LIKELY = 100  # pages that are looked at, at least, where likely ones are found first
+LIKELY = 25  # best pages that are found, at least, where likely ones are found first
 REGIONS = 3
 
 
@@ -87,9 +87,9 @@ class VectorRetriever:
         late, pooled = "late interaction", self.index.pooled(embedding)
         if self.index.ivf is None or not len(embedding.vectors):
             return {late: self.index.maxsim(embedding), "pooled": pooled}
-        rows = self.index.ivf.candidates(embedding.vectors, max(k, LIKELY))
+        rows, found = compared(self.index, embedding, max(k, LIKELY), "ivf")
         scores = np.full((2, len(pooled)), -np.inf, dtype=np.float32)
-        scores[0, rows] = total(self.index.best_matches(embedding, rows))
+        scores[0, rows] = found
         scores[1, rows] = pooled[rows]
         return {late: scores[0], "pooled": scores[1]}
 

@@ -121,6 +121,9 @@ def test_documents_together_have_the_ceilings_of_each_alone(tmp_path: Path) -> N
     joined = JoinedIndex(indexes)
     alone = [index.ceilings(query) for index in indexes]
     assert np.array_equal(joined.ceilings(query), np.concatenate(alone))
+    rows = [37, 0, 7, 8]
+    assert joined.ceilings(query, rows) == pytest.approx(np.concatenate(alone)[rows], abs=1e-6)
+    assert (joined.ceilings(query, rows) >= joined.maxsim(query)[rows]).all()
     assert joined.search(query, 2)[0][0] == PageRef("c", 13)
     indexes[1].ceilings = lambda query: None  # type: ignore[method-assign]
     assert joined.ceilings(query) is None
@@ -152,6 +155,7 @@ def test_a_processor_without_bfloat16_products_is_not_asked_for_them(
     for name in ("_is_avx512_bf16_supported", "_is_amx_tile_supported"):
         monkeypatch.setattr(torch.cpu, name, lambda: False, raising=False)
     assert not quick() and index.ceilings(query_near(pages[7])) is None
+    assert index.ceilings(query_near(pages[7]), [3]) is None
     assert index.search(query_near(pages[7]), 3)[0][0].page == 8
 
 

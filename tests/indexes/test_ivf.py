@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +13,15 @@ import pytest
 from vector_documents import brute, clustered_pages, query_near, write
 
 from indexes import ivf as module
+from indexes.encoders.protocol import QueryEmbedding
 from indexes.errors import InputError
 from indexes.ivf import Ivf, IvfSettings, likely_pages, open_or_build_ivf
 from indexes.joined import JoinedIndex
+from indexes.search import LATEST, compared
 from indexes.types import PageRef
 from indexes.vectors import IndexSettings, MismatchError
 
-ALL = IvfSettings(nprobe=10**9, neighbours=10**9, candidates=10**9)
+ALL = IvfSettings(nprobe=10**9, neighbours=10**9, candidates=10**9, doubt=np.inf)
 
 
 def test_with_every_page_a_candidate_the_ranking_equals_brute_force(tmp_path: Path) -> None:
@@ -38,10 +41,10 @@ def test_with_every_page_a_candidate_the_ranking_equals_brute_force(tmp_path: Pa
 def test_all_neighbours_over_all_lists_reach_every_page_that_has_vectors(tmp_path: Path) -> None:
     pages = clustered_pages(60, empty=[3])
     index = write(tmp_path / "a", "a", pages)
-    ivf = open_or_build_ivf(
-        index, tmp_path / "ivf", IvfSettings(nprobe=10**9, neighbours=10**9, candidates=59)
-    )
-    assert ivf.candidates(query_near(pages[0]).vectors, 1) == [row for row in range(60) if row != 3]
+    ivf = open_or_build_ivf(index, tmp_path / "ivf", ALL)
+    rows, sums = ivf.candidates(query_near(pages[0]).vectors, 1)
+    assert sorted(rows.tolist()) == [row for row in range(60) if row != 3]
+    assert rows[0] == 0 and (np.diff(sums) <= 0).all()
 
 
 def test_few_candidates_of_several_documents_hold_the_best_pages(tmp_path: Path) -> None:
@@ -57,7 +60,7 @@ def test_few_candidates_of_several_documents_hold_the_best_pages(tmp_path: Path)
         assert all(dict(exact).get(ref, score) == score for ref, score in found)  # rescored exactly
         hits.append(len(set(exact) & set(found)) / 5)
     assert np.mean(hits) >= 0.9
-    assert len(joined.ivf.candidates(query.vectors, 5)) <= 40
+    assert len(joined.ivf.candidates(query.vectors, 5)[0]) == 40
 
 
 def test_vectors_of_few_bits_are_brought_back_to_one_space_for_all_documents(tmp_path: Path) -> None:
@@ -74,7 +77,7 @@ def test_where_too_few_pages_are_found_all_are_compared(tmp_path: Path) -> None:
     index = write(tmp_path / "a", "a", pages)
     index.ivf = open_or_build_ivf(index, tmp_path / "ivf", IvfSettings(nprobe=1, neighbours=1, candidates=1))
     query = query_near(pages[5], count=1)
-    assert len(index.ivf.candidates(query.vectors, 10)) < 10
+    assert len(index.ivf.candidates(query.vectors, 10)[0]) < 10
     assert index.search(query, 10, "ivf") == index.search(query, 10, "exact")
 
 
@@ -85,7 +88,10 @@ def test_auto_takes_the_inverted_file_only_where_pages_are_many(
     index = write(tmp_path / "a", "a", pages)
     index.ivf = open_or_build_ivf(index, tmp_path / "ivf")
     asked: list[int] = []
-    monkeypatch.setattr(Ivf, "candidates", lambda self, query, k: asked.append(k) or list(range(60)))
+    candidates = Ivf.candidates
+    monkeypatch.setattr(
+        Ivf, "candidates", lambda self, query, k: asked.append(k) or candidates(self, query, k)
+    )
     index.search(query_near(pages[5]), 3)
     assert asked == []
     monkeypatch.setattr("indexes.search.SMALL", 59)
@@ -121,7 +127,7 @@ def test_a_damaged_one_is_built_again(tmp_path: Path, name: str, damage: str) ->
     pages = clustered_pages(40)
     index = write(tmp_path / "a", "a", pages)
     query = query_near(pages[4])
-    before = open_or_build_ivf(index, tmp_path / "ivf", IvfSettings(candidates=5)).candidates(
+    before, _ = open_or_build_ivf(index, tmp_path / "ivf", IvfSettings(candidates=5)).candidates(
         query.vectors, 1
     )
     path = tmp_path / "ivf" / name
@@ -131,7 +137,7 @@ def test_a_damaged_one_is_built_again(tmp_path: Path, name: str, damage: str) ->
     if damage != "remove":
         path.write_bytes(data if damage == "flip" else data[: len(data) // 2])
     again = open_or_build_ivf(index, tmp_path / "ivf", IvfSettings(candidates=5))
-    assert again.candidates(query.vectors, 1) == before
+    assert np.array_equal(again.candidates(query.vectors, 1)[0], before)
     assert sorted(p.name for p in (tmp_path / "ivf").iterdir()) == ["ivf.faiss", "manifest.json"]
 
 
@@ -172,13 +178,43 @@ def test_an_index_without_vectors_and_settings_below_one_are_refused(tmp_path: P
         open_or_build_ivf(index, tmp_path / "ivf")
     with pytest.raises(InputError, match="nprobe 0: expected at least 1"):
         IvfSettings(nprobe=0)
+    for doubt in (-1.0, np.nan):
+        with pytest.raises(InputError, match=f"doubt {doubt}: expected at least 0"):
+            IvfSettings(doubt=doubt)
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_more_doubt_looks_at_more_pages_and_none_at_those_alone_that_tell_how_far_sums_are_off(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    pages = clustered_pages(400)
+    index = write(tmp_path / "a", "a", pages)
+    query = query_near(pages[200])
+    expected = index.search(query, 5, "exact")
+    looked: list[int] = []
+
+    def ceilings(query: QueryEmbedding, rows: Sequence[int] | None = None) -> np.ndarray | None:
+        looked.append(len(rows or ()))
+        return index.best_matches(query, rows).sum(axis=1) if quick else None
+
+    monkeypatch.setattr(index, "ceilings", ceilings)
+    sizes = []
+    for doubt in (0, 4, np.inf):
+        settings = IvfSettings(neighbours=10**9, candidates=390, doubt=doubt)
+        index.ivf = open_or_build_ivf(index, tmp_path / "ivf", settings)
+        looked.clear()
+        rows, scores = compared(index, query, 5, "ivf")
+        sizes.append(sum(looked))
+        assert (np.diff(rows) > 0).all() and 5 <= len(rows) == len(scores) < 20
+        assert [ref for ref, _ in index.search(query, 5, "ivf")] == [ref for ref, _ in expected]
+    assert sizes[0] == LATEST < sizes[1] < sizes[2] == 390
 
 
 def test_settings_follow_the_size_where_they_are_left_open() -> None:
     small, large = IvfSettings().for_size(700_000, 1000), IvfSettings().for_size(75_000_000, 100_000)
-    assert small == IvfSettings(1024, 16, 1000, 60)
-    assert large == IvfSettings(16384, 128, 4000, 2000)
-    assert IvfSettings(nprobe=7).for_size(700_000, 1000) == IvfSettings(1024, 7, 1000, 60)
+    assert small == IvfSettings(1024, 16, 1000, 200)
+    assert large == IvfSettings(16384, 256, 6000, 4000)
+    assert IvfSettings(nprobe=7).for_size(700_000, 1000) == IvfSettings(1024, 7, 1000, 200)
     assert IvfSettings().for_size(10, 3) == IvfSettings(4, 4, 10, 3)
 
 
@@ -198,5 +234,7 @@ def test_likely_pages_sum_each_vectors_best_and_what_it_did_not_bring_counts_as_
                 score += max(mine) if mine else min(brought, default=0)
             expected[page] = score
         best = sorted(expected, key=lambda page: -expected[page])[:3]
-        assert likely_pages(similarities, rows, 9, 3) == sorted(best)
-    assert likely_pages(similarities[:1], np.full((1, 12), -1), 9, 3) == []
+        found, sums = likely_pages(similarities, rows, 9, 3)
+        assert found.tolist() == best
+        assert sums == pytest.approx([expected[page] for page in best], abs=1e-5)
+    assert not len(likely_pages(similarities[:1], np.full((1, 12), -1), 9, 3)[0])
