@@ -289,14 +289,14 @@ def _split() -> re.Pattern[str]:
 
 @cache
 def _saying() -> re.Pattern[str]:
-    return re.compile(r"(?:^|\n)[\W_]*" + spaced(orders.SAY + orders.FILLER).pattern)
+    return re.compile(r"(?:^|\n)[\W_]{0,20}" + spaced(orders.SAY + orders.FILLER).pattern)
 
 
 @cache
 def _telling() -> re.Pattern[str]:
-    clause = r"(?:^|[,;:.!?)\]>\-–—\"'“”\n]\s*|\b(?:and|then|to|will|must|should|shall|und|et|y|e|и) )"
+    clause = r"(?:^|[,;:.!?)\]>\-–—\"'“”\n]\s{0,4}|\b(?:and|then|to|will|must|should|shall|und|et|y|e|и) )"
     order = spaced(orders.SAY + orders.FILLER + orders.FREE).pattern
-    return re.compile(clause + r"\s*" + order + orders.VALUE)
+    return re.compile(clause + r"\s{0,4}" + order + orders.VALUE)
 
 
 @cache

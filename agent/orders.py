@@ -223,12 +223,12 @@ CONTEXTS = (
 """What speaks to a model, but stands in papers about them too: an order nearby is needed."""
 
 TEMPLATES = re.compile(
-    r"<\s*\|\s*/?\s*(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|"
-    r"begin_of_text|end_of_text|channel|message)\s*\|\s*>(?:\s*(?:system|user|assistant)\b)?|"
-    r"\[\s*/?\s*INST\s*\]|<<\s*/?\s*SYS\s*>>|"
-    r"<\s*/?\s*(?:start_of_turn|end_of_turn)\s*>(?:\s*(?:user|model)\b)?|<\s*/?\s*(?:system|assistant|"
-    r"instructions?|prompt)\s*>|#{2,}\s*(?:instructions?|system|response|assistant)\b\s*:?|"
-    r"(?:^|\n)\s*(?:system|assistant|human|ai)\s*:",
+    r"<\s{0,4}\|\s{0,4}/?\s{0,4}(?:im_start|im_end|system|user|assistant|endoftext|eot_id|start_header_id|end_header_id|"
+    r"begin_of_text|end_of_text|channel|message)\s{0,4}\|\s{0,4}>(?:\s{0,4}(?:system|user|assistant)\b)?|"
+    r"\[\s{0,4}/?\s{0,4}INST\s{0,4}\]|<<\s{0,4}/?\s{0,4}SYS\s{0,4}>>|"
+    r"<\s{0,4}/?\s{0,4}(?:start_of_turn|end_of_turn)\s{0,4}>(?:\s{0,4}(?:user|model)\b)?|<\s{0,4}/?\s{0,4}(?:system|assistant|"
+    r"instructions?|prompt)\s{0,4}>|(?<!#)#{2,8}\s{0,4}(?:instructions?|system|response|assistant)\b\s{0,4}:?|"
+    r"(?:^|\n)\s{0,4}(?:system|assistant|human|ai)\s{0,4}:",
     re.IGNORECASE,
 )
 """Tokens and headings of chat templates: like `CONTEXTS`."""

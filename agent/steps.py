@@ -41,6 +41,9 @@ CODE = (
     "agent.nodes",
     "agent.endings",
     "agent.stopping",
+    "agent.sifting",
+    "agent.instructions",
+    "agent.orders",
     "indexes.types",
     "retrieval.types",
 )

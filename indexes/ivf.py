@@ -61,7 +61,7 @@ class IvfSettings:
     nprobe: int | None = None
     neighbours: int | None = None
     candidates: int | None = None
-    doubt: float = 4.25
+    doubt: float = 4.0
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
