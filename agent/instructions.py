@@ -131,8 +131,9 @@ class _Text:
 
     def matches(self) -> Iterator[Found]:
         """Orders to leave instructions behind, readers that are named, and what may be neither."""
+        texts = [text for text in dict.fromkeys((self.latin, self.plain)) if _any().search(text)]
         for pattern, enough, anywhere in _patterns():
-            for text in dict.fromkeys((self.latin, self.plain)):
+            for text in texts:
                 for match in pattern.finditer(text):
                     if anywhere or self._begins(match.start()):
                         yield self._found(match.start(), match.end(), enough=enough)
@@ -275,6 +276,14 @@ def _patterns() -> tuple[tuple[re.Pattern[str], bool, bool], ...]:
     named = [(spaced(p), True, False) for p in orders.NAMED]
     named += [(spaced(p), True, True) for p in orders.ADDRESSED]
     return (*overrides, *named, *((spaced(p), False, True) for p in orders.CONTEXTS))
+
+
+@cache
+def _any() -> re.Pattern[str]:
+    """Matches where one of `_patterns` does, and is done with a page sooner than all of them."""
+    begin = spaced("").pattern.partition("(?:")[0]
+    bodies = (pattern.pattern.removeprefix(begin) for pattern, _, _ in _patterns())
+    return re.compile(f"{begin}(?:{'|'.join(bodies)})")
 
 
 @cache

@@ -309,6 +309,8 @@ CORE = re.compile(
 
 def bare(text: str) -> str:
     """Compatibility forms, accents and what has no width made plain, letters lower-cased."""
+    if text.isascii():
+        return text.lower()
     plain = unicodedata.normalize("NFKC", text).casefold()
     return "".join(map(_bare_character, plain))
 
