@@ -23,6 +23,7 @@ ROWS = 24576  # vectors multiplied at a time
 FOLD = 16  # at most so many neighbouring vectors are reduced to their maxima before pages are
 PAGE = 32  # a page of the usual length has at least so many folds: few of them reach into another page
 WIDTH = 32  # query vectors are padded to a multiple of it, which multiplies faster than fewer
+LENGTHS = 2.0**-30, 2.0**30  # of query vectors, if not 0, whose products are no less exact than thought here
 _HALF_STEP = np.float32(2**-8)  # between bfloat16 numbers, of the power of two below them
 _SHIFT, _EXPONENT = np.uint32(16), np.uint32(0x7F800000)
 
@@ -36,11 +37,18 @@ def quick() -> bool:
     return any(supported() for supported in asked if supported is not None)
 
 
+def ordinary(query: Floats) -> bool:
+    """Whether ceilings hold for a query `(q, dim)`: none of its vectors is nearly 0 or of huge numbers."""
+    lengths = np.linalg.norm(query.astype(np.float64), axis=1)
+    low, high = LENGTHS
+    return bool(((lengths == 0) | ((lengths >= low) & (lengths <= high))).all())
+
+
 def ceilings(query: Floats, codes: NDArray[np.uint8], offsets: Offsets) -> Floats:
     """What the MaxSim of each page is not above: `(pages,)`, -inf for a page without vectors.
 
     Args:
-        query: `(q, dim)`.
+        query: `(q, dim)`, an `ordinary` one.
         codes: the bytes of all vectors as bfloat16, one after the other; none is longer than `LONGEST`.
         offsets: `(pages + 1,)`, rising from 0; page `i` owns the vectors `offsets[i]` to `offsets[i + 1]`.
     """
@@ -69,10 +77,10 @@ def ceilings(query: Floats, codes: NDArray[np.uint8], offsets: Offsets) -> Float
 
 
 def _folded(query: Any, codes: NDArray[np.uint8], fold: int) -> NDArray[np.int16]:
-    """The maxima of a query's bfloat16 products with each `fold` vectors: `(n / fold, q)`, as their bits.
+    """The maxima of a query's bfloat16 products with each `fold` vectors: `(n / fold + 1, q)`, as bits.
 
     Bits are compared as whole numbers: right among numbers that are not negative, and these stand above
-    all that are.
+    all that are. The last row is 0: there ends a page that ends within the last fold, but is not the last.
     """
     import torch
 
@@ -81,8 +89,10 @@ def _folded(query: Any, codes: NDArray[np.uint8], fold: int) -> NDArray[np.int16
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*not writable")
         vectors = torch.frombuffer(codes, dtype=torch.bfloat16).view(-1, dim)
-    result = torch.empty((-(-len(vectors) // fold), width), dtype=torch.int16)
-    products = torch.empty((min(ROWS, len(result) * fold), width), dtype=torch.bfloat16)
+    count = -(-len(vectors) // fold)
+    result = torch.empty((count + 1, width), dtype=torch.int16)
+    result[count] = 0
+    products = torch.empty((min(ROWS, count * fold), width), dtype=torch.bfloat16)
     for start in range(0, len(vectors), ROWS):
         block = vectors[start : start + ROWS]
         torch.mm(block, transposed, out=products[: len(block)])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indexes.ceilings import ceilings, quick
+from indexes.ceilings import ceilings, ordinary, quick
 from indexes.maxsim import best_matches
 from indexes.scan import Scan, scannable, stripes
 from indexes.vectors import FULL, PROJECTION, MismatchError, project
@@ -18,7 +18,7 @@ BLOCK = 8192  # vectors decoded at a time
 
 def ceilings_of(query: Floats, places: Sequence[tuple["Store", int]]) -> Floats | None:
     """The same as `Store.ceilings` for single pages of any stores; None also where one's are projected."""
-    codes = [store.codes(row) for store, row in places] if quick() else []
+    codes = [store.codes(row) for store, row in places] if quick() and ordinary(query) else []
     known = [one for one in codes if one is not None]
     if not known or len(known) < len(places):
         return None
@@ -111,7 +111,7 @@ class Store:
 
         -inf for a page without vectors; None where comparing exactly is as quick (see `indexes.ceilings`).
         """
-        if self._codes is None or not quick():
+        if self._codes is None or not quick() or not ordinary(query):
             return None
         return ceilings(self.projected(query), self._codes, self.offsets)
 

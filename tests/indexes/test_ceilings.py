@@ -50,6 +50,30 @@ def test_no_score_is_above_its_ceiling_and_pages_of_whole_folds_stand_close_belo
 
 
 @fast
+@pytest.mark.parametrize(
+    "sizes", [[64, 65, 1], [64, 64, 65, 1, 0], [700, 511, 3, 2, 600, 1], [0, 31, 999, 1]]
+)
+def test_a_page_that_ends_within_the_last_fold_need_not_be_the_last(sizes: Sequence[int]) -> None:
+    vectors, query = to_bfloat16(unit(sum(sizes), 32)), unit(5, 32)
+    offsets = np.cumsum([0, *sizes])
+    found, scores = ceilings(query, codes_of(vectors), offsets), maxsim(query, vectors, offsets)
+    assert (found >= scores).all()
+
+
+@fast
+@pytest.mark.parametrize("length", [1e-39, 1e-30, 1e-15, 1e15, 1e30, float("nan")])
+def test_queries_nearly_0_or_huge_are_compared_with_all_pages(tmp_path: Path, length: float) -> None:
+    pages = clustered_pages(40)
+    index = write(tmp_path / "a", "a", pages)
+    query = query_near(pages[7])
+    small = QueryEmbedding((query.vectors * np.float32(length)).astype(np.float32), query.pooled)
+    assert index.ceilings(query) is not None and index.ceilings(query, [3, 7]) is not None
+    assert index.ceilings(small) is None and index.ceilings(small, [3, 7]) is None
+    part = np.concatenate([query.vectors, np.zeros((1, DIM), np.float32)])
+    assert index.ceilings(QueryEmbedding(part, query.pooled)) is not None
+
+
+@fast
 def test_blocks_end_anywhere_and_what_an_earlier_block_left_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
