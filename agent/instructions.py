@@ -37,7 +37,7 @@ _START = re.compile(r"(?:^|[^\w\s])[\W_]*$")
 _LEADING = frozenset(
     "please kindly now just then but so and instead simply also therefore must should shall will can may "
     "immediately urgent important attention note bitte jetzt nun und por favor y et ora e adesso agora "
-    "пожалуйста теперь и maintenant ahora".split()
+    "пожалуйста теперь и maintenant ahora يرجى الرجاء فضلك".split()
 )
 _NEGATIONS = frozenset(
     "not never t nicht nie niemals keine jamais pas nunca no mai non nao не никогда".split()
@@ -275,6 +275,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], bool, bool], ...]:
     overrides = [(spaced(p), True, False) for group in orders.OVERRIDES.values() for p in group]
     named = [(spaced(p), True, False) for p in orders.NAMED]
     named += [(spaced(p), True, True) for p in orders.ADDRESSED]
+    named += [(spaced(p), False, False) for p in orders.CALLED]
     return (*overrides, *named, *((spaced(p), False, True) for p in orders.CONTEXTS))
 
 
@@ -304,7 +305,7 @@ def _saying() -> re.Pattern[str]:
 @cache
 def _telling() -> re.Pattern[str]:
     clause = r"(?:^|[,;:.!?)\]>\-–—\"'“”\n]\s{0,4}|\b(?:and|then|to|will|must|should|shall|und|et|y|e|и) )"
-    order = spaced(orders.SAY + orders.FILLER + orders.FREE).pattern
+    order = spaced(orders.SAY + orders.NUMBERED + orders.FILLER + orders.FREE).pattern
     return re.compile(clause + r"\s{0,4}" + order + orders.VALUE)
 
 

@@ -18,7 +18,7 @@ _EN_TOLD = (
     r"programming|"
     r"training|constraints?|restrictions?|safeguards?"
 )
-_EN_LEAVE = r"ignore|disregard|forget|override|overrule|bypass|neglect|abandon|pay no attention to"
+_EN_LEAVE = r"ignore|disregard|forget|override|overrule|bypass|neglect(?! of)|abandon|pay no attention to"
 
 OVERRIDES = {
     "en": (
@@ -136,8 +136,9 @@ OVERRIDES_UNSPACED = (
 
 _MODEL = (
     r"(?:a ?i|artificial intelligence|large language models?|language models?|llms?|vlms?|chat ?bots?|"
-    r"chat ?gpt|gpt(?: ?\d\w*)?|claude|gemini|copilot)"
+    r"chat ?gpt|gpt(?: ?\d\w*)?)"
 )
+_NAME = r"(?:claude|gemini|copilot)"
 _ROLE = (
     r"(?:(?: (?:based|powered|language))*"
     r" (?:assistants?|agents?|models?|systems?|readers?|reviewers?|bots?|tools?|graders?))?"
@@ -147,13 +148,18 @@ _WORK = (
     r"interpreting|seeing|answering)"
 )
 _THIS = r"(?:this|these|the|questions|on|from|about|it)"
+_FILE = r"(?:document|page|text|file|pdf|paper|report|resume|cv)"
 
-NAMED = (
+_CALLED = (
     r"(?:(?:hidden|secret|special|urgent|important|system) )?"
     r"(?:note|notice|message|attention|dear|hello|hey|hi|instructions?|important|for|to|warning|command)"
-    rf"(?: (?:to|for|all|any|the|every|each|important|special))* {_MODEL}{_ROLE}(?=[\W_]{{0,2}}[:,!–—])",
+    r"(?: (?:to|for|all|any|the|every|each|important|special))*"
 )
+_READS = rf"(?:(?: (?:that|which|who|is|are|currently))* {_WORK}(?: {_THIS})?(?: {_FILE})?)?"
+NAMED = (rf"{_CALLED} {_MODEL}{_ROLE}{_READS}(?=[\W_]{{0,2}}[:,!–—])",)
 """Who is addressed, where a sentence begins: enough by itself."""
+CALLED = (rf"{_CALLED} {_NAME}{_ROLE}{_READS}(?=[\W_]{{0,2}}[:,!–—])",)
+"""The same by names that people and things have too: an order nearby is needed."""
 
 ADDRESSED = (
     rf"(?:if you are|if you re|since you are|because you are|as you are) (?:an?|the) {_MODEL}\b",
@@ -162,7 +168,7 @@ ADDRESSED = (
     r"sees|parses|"
     r"is reading)",
     rf"{_MODEL}{_ROLE}(?: (?:that|which|who|is|are|currently))* {_WORK} {_THIS}"
-    r" (?:document|page|text|file|pdf|paper|report|resume|cv)"
+    rf" {_FILE}"
     r"[\W_]{1,8}(?:you )?(?:must|should|shall|has to|have to|is to|are to|please|will)",
     r"(?:correct|only|right|final|true|proper|expected|best) (?:answer|reply|response) to"
     r" (?:any|every|all|whatever|whichever)(?: (?:the|of|these|such|user))* questions?",
@@ -212,6 +218,8 @@ CONTEXTS = (
     r"and nothing else",
     r"(?:instead of|rather than) (?:answering|responding|the (?:real|true|correct|actual|right) answer)",
     r"from now on",
+    r"(?:ignore|disregard|forget) (?:what|anything|everything|all)(?: that)? (?:i|we|you|they)(?: \w+)? "
+    r"(?:said|told|wrote|asked|know)",
     r"when (?:summari[sz]ing|processing|analy[sz]ing|reviewing|reading|asked about|answering "
     r"questions about) (?:this|"
     r"the) (?:document|page|file|text|pdf|paper|report)",
@@ -264,6 +272,8 @@ FILLER = (
     r"числом|"
     r"только|словом|всегда|что|في|ب|ان|فقط))*"
 )
+NUMBERED = r"(?! (?:(?:the|all|only) )?(?:questions?|parts?|sections?|items?|fragen?|preguntas?) \d)"
+"""What forms tell to answer: a number follows, but as the name of a question."""
 VALUE = r"[\W_]{0,3}(?:[\"'“”‘’«»„`]\W{0,2}\w|\d)"
 """What is to be said: a number or something quoted."""
 
@@ -273,6 +283,7 @@ ANSWER_IS = (
     r"bonne|seule|correcta|unica|corretta|resposta|risposta|верныи|единственныи) )*"
     r"(?:answer|antwort|reponse|respuesta|resposta|risposta|ответ|الجواب|الاجابة)"
     r"(?: (?:to|auf|a|alla|на) (?:\w+ ){1,4}?)? ?(?:is|must be|should be|lautet|ist|est|es|e|это|هو|هي|[:=])"
+    r"(?! (?:worth|given|rounded|written|marked|scored|counted|recorded|correct|based|stated|found)\b)"
 )
 SAY_UNSPACED = (
     r"(?:请|請|只|仅|僅|务必|必须|直接)*(?:回答|回复|回覆|输出|輸出|答复|答案[是为為])|"
