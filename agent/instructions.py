@@ -27,7 +27,7 @@ BEFORE, AFTER = 12, 100  # words around an order in a sentence without an end
 SAME_SIZE = 1.3  # ratio of the heights of letters up to which they are the same
 TORN = 0.15  # share of a block's width by which a line must be short to end a sentence
 
-_ENDS = re.compile(r"[.!?…。！？؟]+[\"'”’»)\]]*$")
+_STOPS, _CLOSERS = tuple(".!?…。！？؟"), "\"'”’»)]"
 _HYPHENS = ("-", "\u00ad", "\u2010", "\u2011")
 _LOOKALIKES = str.maketrans(
     "авекмнорстухіјѕԁԛԝѵαορνικτυεχγɡıℓ",
@@ -257,7 +257,7 @@ def _sentences(page: Page, start: int, end: int) -> Iterator[tuple[int, int]]:
         heights = (float(boxes[i, 3] - boxes[i, 1]), float(boxes[i + 1, 3] - boxes[i + 1, 1]))
         torn = new_line and not following.islower() and right - boxes[i, 2] > TORN * (right - left)
         if (
-            (_ENDS.search(texts[i]) and not following.islower())
+            (texts[i].rstrip(_CLOSERS).endswith(_STOPS) and not following.islower())
             or (new_line and (rows or torn or not _same_size(max(heights[0], 1e-6), max(heights[1], 1e-6))))
             or i + 1 in cells
         ):

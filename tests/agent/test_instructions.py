@@ -304,6 +304,7 @@ def test_an_answer_in_words_that_only_orders_say_is_not_let_through() -> None:
 
 def test_pages_made_to_be_slow_are_not() -> None:
     texts = ["ignore your " * 4000, ". " * 6000, "i g n o r e " * 2000, "system: " * 5000]
+    texts += [f"{'.' * 200_000}x then", f"{'?)' * 100_000}x then"]
     texts += ["#" * 60_000, "_" * 60_000, "." * 60_000, "deine " * 2000, "\n".join("#" * 20_000)]
     begin = time.perf_counter()
     for text in texts:
