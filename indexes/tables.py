@@ -10,7 +10,7 @@ import numpy as np
 from indexes.types import TableCell, Words
 
 _NUMBER = re.compile(
-    r"^[($€£¥+\-–—~<>≈]*(?:US\$|[A-Z]{3}\s?)?[$€£¥]?[(\-–—]*\d[\d.,:/]*\d*\s*(?:%|x|bps|pts?|[kKmMbB]n?)?\)?[%)*†‡]*(?:\([a-z0-9]\))?$"
+    r"^[($€£¥+\-–—~<>≈]*+(?:US\$|[A-Z]{3}\s?)?[$€£¥]?[(\-–—]*\d[\d.,:/]*\s*(?:%|x|bps|pts?|[kKmMbB]n?)?\)?[%)*†‡]*(?:\([a-z0-9]\))?$"
 )
 _DASH = re.compile(r"^[$€£¥]?\s*(?:[-–—]+|n/?a|nm|n/m)\s*%?$", re.IGNORECASE)
 _YEAR = re.compile(r"^(?:fy|fiscal|q[1-4])?\s*'?(?:19|20)\d\d[ae]?$", re.IGNORECASE)

@@ -1,8 +1,11 @@
 """Spans fit what is asked: who, when and where, and the lines of a form."""
 
+import time
+
 import pytest
 from reader_pages import page_of
 
+from agent.readers.extractive import counting, lines, spans
 from agent.readers.extractive.answers import best_attempt
 from agent.readers.extractive.labelled import label_value
 from agent.readers.extractive.planning import make_plan
@@ -113,3 +116,14 @@ def test_a_line_of_a_form_about_something_else_does_not_answer() -> None:
     question = "What is the source of the figures for the audience of the search engine?"
     assert told(question, "Source: Harbour Office, spring survey") != "Harbour Office, spring survey"
     assert told(question, "Source: Harbour Office (under: Audience of the search engine)") == "Harbour Office"
+
+
+def test_endless_words_are_looked_through_at_once() -> None:
+    begin = time.perf_counter()
+    patterns = [*(one[-1] for one in spans._TYPED), *(one[-1] for one in counting._TYPED), lines.RANGE]
+    for piece in ("a-", "a", "1", "1."):
+        for pattern in patterns:
+            pattern.findall(piece * 50_000 + "!")
+    assert time.perf_counter() - begin < 10
+    (sites,) = [pattern for noun, pattern in counting._TYPED if "web" in noun]
+    assert sites.findall("see a-b.com, x@c-d.org or www.e.de") == ["a-b.com,", "c-d.org", "www.e.de"]

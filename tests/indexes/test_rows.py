@@ -1,5 +1,6 @@
 """Visual lines and reading order: table rows whole, columns of text apart."""
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -159,3 +160,10 @@ def test_a_header_over_two_columns_does_not_join_them() -> None:
         (100, 120),
         (138, 161),
     ]
+
+
+def test_endless_words_are_told_from_numbers_at_once() -> None:
+    begin = time.perf_counter()
+    assert not any(is_number(piece * 50_000 + "!") for piece in ("1", "1,", "(", "-", "$("))
+    assert time.perf_counter() - begin < 2
+    assert all(map(is_number, ("$ 1,234", "(2.5)%", "—", "n/a", "US$5", "(US$(5))", "12:30", "3/4", "5x*")))

@@ -36,9 +36,9 @@ def numbered_noun(analysis: Analysis) -> str:
 _TYPED: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         r"web ?sites?|web addresses|urls?|links?",
-        re.compile(r"(?:https?://|www\.)\S+|\b[\w-]+\.(?:com|org|net|edu|gov)\b\S*", re.I),
+        re.compile(r"(?:https?://|www\.)\S+|\b[\w-]{1,63}\.(?:com|org|net|edu|gov)\b\S*", re.I),
     ),
-    (r"e-?mails?(?: addresses)?", re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")),
+    (r"e-?mails?(?: addresses)?", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.]+")),
     (r"(?:twitter |instagram )?(?:accounts?|handles?)", re.compile(r"(?<![\w.])@\w{2,}")),
     (r"(?:tele)?phone numbers?", re.compile(r"\+?\(?\d[\d() .-]{6,}\d")),
 )

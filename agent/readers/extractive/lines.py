@@ -38,7 +38,7 @@ _UNIT = re.compile(
 _SPAN = re.compile(r"fiscal|ended|ending|fy", re.IGNORECASE)
 
 
-RANGE = re.compile(r"\d\s?[-–+]|[<>≥≤]\s?[$€£]?\d|\d+[KkMm]\b")
+RANGE = re.compile(r"\d\s?[-–+]|[<>≥≤]\s?[$€£]?\d|\d[KkMm]\b")
 
 
 YEAR_WORD = re.compile(r"(?:FY)?(?:19|20)\d\d[,*]?(?:\(\w\))?")

@@ -34,11 +34,11 @@ _TYPED: tuple[tuple[str, str, re.Pattern[str]], ...] = (
     ),
     ("year", r"\b(?:what|which) year\b", re.compile(r"\b(?:19|20)\d\d\b")),
     ("phone", r"\bphone\b|\btelephone\b|\bfax\b", re.compile(r"\+?\(?\d[\d() .-]{6,}\d")),
-    ("e-mail", r"\be-?mail\b", re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+")),
+    ("e-mail", r"\be-?mail\b", re.compile(r"(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.]+")),
     (
         "address",
         r"\bwebsite\b|\burl\b|\bweb address\b|\blink\b",
-        re.compile(r"(?:https?://|www\.)\S+|\b[\w-]+\.(?:com|org|net|edu|gov)\S*"),
+        re.compile(r"(?:https?://|www\.)\S+|\b[\w-]{1,63}\.(?:com|org|net|edu|gov)\S*"),
     ),
     (
         "number",
