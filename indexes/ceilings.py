@@ -72,7 +72,9 @@ def ceilings(query: Floats, codes: NDArray[np.uint8], offsets: Offsets) -> Float
     # By rounding of the query, and of sums in float32: here, in the exact comparison and of its scores.
     lost = np.linalg.norm(query - rounded[:q].float().numpy(), axis=1)
     lost += (dim + q) * np.float32(2**-22) * np.linalg.norm(query, axis=1)
-    result[filled] = (best + half_steps + np.float32(LONGEST) * lost).sum(axis=1)
+    highest = (best + half_steps + np.float32(LONGEST) * lost).sum(axis=1)
+    # What is no number, in a damaged file, says nothing of the pages that share a fold with it.
+    result[filled] = np.where(np.isnan(highest), np.inf, highest)
     return result
 
 

@@ -81,7 +81,10 @@ def compared(index: Searchable, query: QueryEmbedding, k: int, method: Method) -
         return np.zeros(0, np.int64), np.zeros(0, np.float32)
 
     def exact(rows: Rows) -> Floats:
-        return total(index.best_matches(query, rows.tolist()))
+        scores = total(index.best_matches(query, rows.tolist()))
+        # In a damaged file; `best_pages` leaves it out, and here it would be the highest.
+        scores[np.isnan(scores)] = -np.inf
+        return scores
 
     found = None
     if index.ivf is not None and (method == "ivf" or (method == "auto" and len(index.refs) > SMALL)):

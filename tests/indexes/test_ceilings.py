@@ -16,7 +16,7 @@ from indexes.ceilings import ceilings, quick
 from indexes.encoders.protocol import PageEmbedding, QueryEmbedding
 from indexes.index import PageIndex
 from indexes.joined import JoinedIndex
-from indexes.maxsim import maxsim
+from indexes.maxsim import best_pages, maxsim
 from indexes.types import PageRef
 from indexes.vectors import part_of, to_bfloat16
 
@@ -71,6 +71,25 @@ def test_queries_nearly_0_or_huge_are_compared_with_all_pages(tmp_path: Path, le
     assert index.ceilings(small) is None and index.ceilings(small, [3, 7]) is None
     part = np.concatenate([query.vectors, np.zeros((1, DIM), np.float32)])
     assert index.ceilings(QueryEmbedding(part, query.pooled)) is not None
+
+
+@fast
+@pytest.mark.parametrize("damaged", [0, 39, 40, 79])
+def test_what_is_no_number_on_a_page_hides_no_other_page(tmp_path: Path, damaged: int) -> None:
+    pages = [np.repeat(page, 25, axis=0) for page in clustered_pages(80)]
+    index = write(tmp_path / "a", "a", pages)
+    codes, start = index.store._codes, int(index.store.offsets[damaged + 1]) - 1
+    assert codes is not None
+    codes = codes.copy()
+    codes[start * 2 * DIM : start * 2 * DIM + 2] = 0xFF, 0x7F
+    index.store._codes = codes
+    for near in {min(79, damaged + 1), max(0, damaged - 1), damaged, 20}:
+        query = query_near(pages[near])
+        scores = index.maxsim(query)
+        assert np.isnan(scores).sum() == 1
+        expected = [(index.refs[row], float(scores[row])) for row in best_pages(scores, 5)]
+        found = index.search(query, 5, "exact")
+        assert [ref for ref, _ in found] == [ref for ref, _ in expected]
 
 
 @fast
