@@ -12,14 +12,15 @@ telling what to say.
 """
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
 from agent import orders
 from agent.orders import bare, spaced
-from indexes.types import Page
+from indexes.types import LayoutBlock, Page
 
 SHORT = 12  # words of a sentence that may go with an order before it, in the same letters
 FOLLOWING = 2  # of such sentences
@@ -88,11 +89,13 @@ def addressed(page: Page) -> tuple[list[tuple[int, int]], list[Found]]:
                 chosen[i] = min(start, known[0]), max(end, known[1])
         for i in telling:
             chosen.setdefault(i, text.span(i))
-    for i in sorted(chosen):
-        for j in text.going_on(i):
+    told = frozenset(chosen)
+    for i in sorted(told):
+        for j in text.going_on(i, told):
             chosen.setdefault(j, text.span(j))
     spans = [chosen[i] for i in sorted(chosen)]
-    return spans, [match for match in found if any(a < match.end and match.start < b for a, b in spans)]
+    words = {i for span in spans for i in range(*span)}
+    return spans, [match for match in found if not words.isdisjoint(range(match.start, match.end))]
 
 
 class _Text:
@@ -106,10 +109,11 @@ class _Text:
         self.sentences: list[_Sentence] = []
         self._tells: dict[int, bool] = {}
         tables = {block.start for block in page.blocks if block.kind == "table"}
-        for place, (start, end) in enumerate(_ranges(page)):
-            block = -1 if start in tables else place
-            for first, last in _sentences(page, start, end):
-                self._add(first, last, block)
+        for place, (start, end, block) in enumerate(_ranges(page)):
+            for first, last in _sentences(page, start, end, block):
+                self._add(first, last, -1 if start in tables else place)
+        self._firsts = {sentence.first for sentence in self.sentences}
+        self._ends = [sentence.end for sentence in self.sentences]
         self.plain = "".join(self._pieces)
         self.latin = self.plain.translate(_LOOKALIKES)
 
@@ -166,7 +170,7 @@ class _Text:
         last = words[-1] if words else ""
         if last in _NEGATIONS and not _START.search(before):
             return False
-        if any(sentence.first == at for sentence in self.sentences) or _START.search(before):
+        if at in self._firsts or _START.search(before):
             return True
         if self.page.words.texts[self._owners[at]].lstrip("\"'“‘(*_[")[:1].isupper():
             return True
@@ -174,7 +178,10 @@ class _Text:
 
     def touched(self, match: Found) -> list[int]:
         """The sentences that hold a match."""
-        return [i for i, s in enumerate(self.sentences) if s.start < match.end and match.start < s.end]
+        first = last = bisect_right(self._ends, match.start)
+        while last < len(self.sentences) and self.sentences[last].start < match.end:
+            last += 1
+        return list(range(first, last))
 
     def span(self, i: int) -> tuple[int, int]:
         """A sentence's words, as many as an order may have."""
@@ -211,12 +218,17 @@ class _Text:
         other = text.translate(_LOOKALIKES)
         return text if text == other else f"{other}\n{text}"
 
-    def going_on(self, i: int) -> Iterator[int]:
-        """The sentences that belong to the order in one: those after it, and what was told before."""
+    def going_on(self, i: int, told: Container[int]) -> Iterator[int]:
+        """The sentences that belong to the order in one: those after it, and what was told before.
+
+        Sentences of `told` hold orders themselves: what lies beyond one belongs to it.
+        """
         short = FOLLOWING
         for j in range(i + 1, len(self.sentences)):
             one, other = self.sentences[j - 1], self.sentences[j]
             same = one.block == other.block >= 0 and _same_size(one.size, other.size)
+            if j in told:
+                break
             if self.goes_on(j):
                 yield j
             elif same and short and other.end - other.start <= SHORT:
@@ -225,7 +237,7 @@ class _Text:
             else:
                 break
         for j in range(i - 1, -1, -1):
-            if not self.tells(j):
+            if j in told or not self.tells(j):
                 break
             yield j
 
@@ -234,22 +246,23 @@ def _same_size(one: float, other: float) -> bool:
     return max(one, other) <= SAME_SIZE * min(one, other)
 
 
-def _ranges(page: Page) -> list[tuple[int, int]]:
+def _ranges(page: Page) -> list[tuple[int, int, LayoutBlock | None]]:
     """The words of the blocks, and those between blocks, in reading order."""
-    found, at = [], 0
+    found: list[tuple[int, int, LayoutBlock | None]] = []
+    at = 0
     for block in sorted((b for b in page.blocks if b.end > b.start), key=lambda b: b.start):
-        found += [(at, block.start)] if block.start > at else []
-        found += [(max(at, block.start), block.end)] if block.end > at else []
+        found += [(at, block.start, None)] if block.start > at else []
+        found += [(max(at, block.start), block.end, block)] if block.end > at else []
         at = max(at, block.end)
-    return found + ([(at, len(page.words))] if len(page.words) > at else [])
+    return found + ([(at, len(page.words), None)] if len(page.words) > at else [])
 
 
-def _sentences(page: Page, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _sentences(page: Page, start: int, end: int, block: LayoutBlock | None) -> Iterator[tuple[int, int]]:
     """The sentences of a block: they end with a full stop, a change of size, a line that is left short."""
     texts, lines, boxes = page.words.texts, page.words.lines, page.words.boxes
-    rows = any(b.kind in ("table", "list") and b.start <= start < b.end for b in page.blocks)
+    rows = block is not None and block.kind in ("table", "list")
     left, right = float(boxes[start:end, 0].min()), float(boxes[start:end, 2].max())
-    cells = {cell.start for b in page.blocks if b.start <= start < b.end for cell in b.cells}
+    cells = {cell.start for cell in block.cells} if block is not None else set()
     first = start
     for i in range(start, end - 1):
         following = texts[i + 1].lstrip("\"'“‘«([")[:1]

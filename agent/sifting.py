@@ -1,9 +1,11 @@
 """A page without the words that are addressed to its reader: what is left is evidence."""
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice, takewhile
 
 from agent import orders
 from agent.instructions import addressed
@@ -66,18 +68,22 @@ def asks_about(question: str) -> bool:
 def without(page: Page, words: frozenset[int]) -> Page:
     """The page with words left out of its lines, its blocks and their cells."""
     texts = [LEFT_OUT if i in words else text for i, text in enumerate(page.words.texts)]
+    spans = page.line_spans()
+    ends = [end for _, end in spans]
     blocks = tuple(
-        _block(block, texts, page) if not words.isdisjoint(range(block.start, block.end)) else block
+        _block(block, texts, islice(spans, bisect_right(ends, block.start), None))
+        if not words.isdisjoint(range(block.start, block.end))
+        else block
         for block in page.blocks
     )
     return replace(page, words=Words(texts, page.words.boxes, page.words.lines), blocks=blocks)
 
 
-def _block(block: LayoutBlock, texts: Sequence[str], page: Page) -> LayoutBlock:
+def _block(block: LayoutBlock, texts: Sequence[str], spans: Iterable[tuple[int, int]]) -> LayoutBlock:
+    """A block in other words; `spans` are the page's lines from its first one on."""
     lines = [
         " ".join(texts[max(start, block.start) : min(end, block.end)])
-        for start, end in page.line_spans()
-        if start < block.end and end > block.start
+        for start, end in takewhile(lambda span: span[0] < block.end, spans)
     ]
     cells = tuple(replace(cell, text=" ".join(texts[cell.start : cell.end])) for cell in block.cells)
     return replace(block, text="\n".join(lines), cells=cells)
