@@ -216,6 +216,10 @@ CONTEXTS = (
     r"(?:asked|questions?|query|queries|prompt|instructions)",
     r"(?:to|for) (?:all|any|every|each)(?: (?:of|the|user|users|other|such))* questions?",
     r"and nothing else",
+    r"(?:ignore|disregard|forget)(?: (?:the|this|all|rest|of|whole|entire|remaining|everything|else|in|on))*"
+    r" (?:document|page|text|report|file|pdf|passage|contents?)",
+    r"(?:stop|quit) (?:following|obeying) (?:the|your|any|all|previous|prior)(?: (?:the|your|previous|prior|"
+    r"above|earlier))* (?:instructions?|prompts?|rules)",
     r"(?:instead of|rather than) (?:answering|responding|the (?:real|true|correct|actual|right) answer)",
     r"from now on",
     r"(?:ignore|disregard|forget) (?:what|anything|everything|all)(?: that)? (?:i|we|you|they)(?: \w+)? "
