@@ -54,7 +54,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--pages", type=int, nargs="+", default=[200, 2300], help="(default: 200 2300)")
     parser.add_argument("--queries", type=int, default=5, help="(default: %(default)s)")
-    parser.add_argument("--rounds", type=int, default=7, help="(default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=11, help="(default: %(default)s)")
     options = parser.parse_args()
     if os.environ.get("OMP_NUM_THREADS") != "1":
         raise InputError("OMP_NUM_THREADS is not 1: one thread is compared with one; set it")
