@@ -26,6 +26,7 @@ from agent.readers.chat.providers import (
     schema_in_words,
     where,
 )
+from agent.replies import OURS
 from agent.tracing import untraced
 from agent.types import Usage
 from indexes.cache import digest, entry, read_json, write_json
@@ -164,7 +165,7 @@ class ChatModel:
             attempt += 1
             try:
                 reply = self._once(request, mode)
-            except (AssertionError, NameError, NotImplementedError, ImportError, InputError):
+            except (*OURS, InputError):
                 raise
             except Exception as error:
                 fault = _Fault.of(error)
