@@ -24,7 +24,7 @@ from indexes.cache import lock, publish_dir, remove_scratch, scratch_dir, write_
 from indexes.errors import InputError
 from indexes.index import PageIndex
 from indexes.joined import JoinedIndex
-from indexes.maxsim import best_pages
+from indexes.likely import Estimates, likely_pages
 from indexes.progress import bar
 from indexes.vectors import (
     MANIFEST,
@@ -61,7 +61,7 @@ class IvfSettings:
     nprobe: int | None = None
     neighbours: int | None = None
     candidates: int | None = None
-    doubt: float = 4.0
+    doubt: float = 3.9
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -76,7 +76,7 @@ class IvfSettings:
         return IvfSettings(
             nlist,
             min(nlist, self.nprobe or _between(16, nlist // 64, nlist)),
-            min(vectors, self.neighbours or _between(1000, pages * 3 // 5, 6000)),
+            min(vectors, self.neighbours or _between(1000, pages * 2 // 5, 6000)),
             min(pages, self.candidates or _between(100, pages // 5, 4000)),
             self.doubt,
         )
@@ -136,12 +136,12 @@ class Ivf:
             raise MismatchError(f"it is of {found._pages} pages")
         return found
 
-    def candidates(self, query: Floats, k: int) -> tuple[NDArray[np.int64], Floats]:
+    def candidates(self, query: Floats, k: int) -> tuple[NDArray[np.int64], Estimates]:
         """The pages that are most likely among the `k` best for a query `(q, dim)`, `q >= 1`.
 
         Returns:
-            Their rows `(n,)` and sums `(n,)`, the highest first; at most as many as the settings say, or four
-            times `k`.
+            Their rows `(n,)`, the likeliest first, and estimates; at most as many as the settings say, or
+            four times `k`.
         """
         import faiss
 
@@ -156,38 +156,6 @@ class Ivf:
 
 def _between(least: int, value: int, most: int) -> int:
     return max(least, min(value, most))
-
-
-def likely_pages(
-    similarities: Floats, rows: NDArray[np.int64], pages: int, k: int
-) -> tuple[NDArray[np.int64], Floats]:
-    """The `k` pages with the highest sums over what each query vector brought.
-
-    Args:
-        similarities: `(q, n)`, falling; of query vector `i` the vectors most similar to it.
-        rows: `(q, n)`, the rows of their pages, -1 where there are fewer than `n`.
-        pages: how many there are.
-        k: how many are wanted; pages of which nothing was brought are not among them.
-
-    Returns:
-        Their rows `(k,)`, the highest sum first, and sums `(k,)`.
-    """
-    gains, gain = np.zeros(pages, np.float32), np.zeros(pages, np.float32)
-    brought = np.zeros(pages, bool)
-    least = np.float32(0)
-    for values, owners in zip(similarities, rows, strict=True):
-        count = int(np.count_nonzero(owners >= 0))  # they are the first ones
-        if count:
-            # Backwards: of a page's several values the last one assigned stays, which is the highest.
-            owners = owners[count - 1 :: -1]
-            gain[owners] = values[count - 1 :: -1] - values[count - 1]
-            gains += gain
-            gain[owners] = 0
-            brought[owners] = True
-            least += values[count - 1]
-    found = np.flatnonzero(brought)
-    best = found[best_pages(gains[found], k)] if len(found) else found
-    return best, gains[best] + least
 
 
 def open_or_build_ivf(

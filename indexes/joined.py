@@ -77,8 +77,9 @@ class JoinedIndex:
         return best
 
     def ceilings(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> Floats | None:
-        """What each page's MaxSim is not above: `(n_pages,)`; None where it can't be told quickly.
+        """What each query vector's highest similarity on each page is not above: `(n_pages, q)`.
 
+        None where it can't be told quickly; -inf for a page without vectors.
         With `rows`, only of those pages, given by their places in `refs`.
         """
         if rows is not None:

@@ -40,9 +40,9 @@ class Searchable(Protocol):
         ...
 
     def ceilings(self, query: QueryEmbedding, rows: Sequence[int] | None = None) -> Floats | None:
-        """What the MaxSim of the pages in `rows`, else of all, is not above: `(pages,)`.
+        """What each query vector's highest similarity is not above, on the same pages: `(pages, q)`.
 
-        None where it can't be told more quickly than the MaxSim itself.
+        None where it can't be told more quickly than the similarity itself.
         """
         ...
 
@@ -100,7 +100,7 @@ def compared(index: Searchable, query: QueryEmbedding, k: int, method: Method) -
 def _likely(
     index: Searchable, ivf: "Ivf", query: QueryEmbedding, k: int, exact: Compare
 ) -> tuple[Rows, Floats] | None:
-    """Likely pages, until by how far estimates were off the next ones are not among the `k` best.
+    """Likely pages, until by how far estimates were off the next ones are hardly among the `k` best.
 
     None where FAISS finds fewer than `k`.
     """
@@ -108,16 +108,31 @@ def _likely(
     if len(rows) < k:
         return None
 
-    def reach(scores: Floats) -> float:
-        done = len(scores)
-        off = (scores - estimates[:done])[-LATEST:]
-        return float(estimates[done] + off.mean() + ivf.settings.doubt * max(off.std(), TINY))
+    def compare(places: Rows) -> Floats:
+        wanted = rows[places].tolist()
+        best = index.ceilings(query, wanted)
+        if best is None:
+            best = index.best_matches(query, wanted)
+            best[np.isnan(best)] = -np.inf
+        return best
 
-    def ceilings(rows: Rows) -> Floats:
-        found = index.ceilings(query, rows.tolist())
-        return exact(rows) if found is None else found
-
-    return _highest(*_in_turn(rows, ceilings, reach, (k, max(k, LATEST), LIKELY_STEP)), k, exact)
+    places, rest = np.split(np.arange(len(rows)), [max(k, LATEST)])
+    best, learned = compare(places), 0
+    while len(rest):
+        if len(places) >= 2 * learned:
+            learned = len(places)
+            estimates.learn(places, best)
+            rest = rest[np.argsort(-estimates.scores[rest], kind="stable")]
+        scores = total(best)
+        off = scores - estimates.scores[places]
+        off = off[np.isfinite(off)][-LATEST:]
+        if len(off):
+            reach = estimates.scores[rest[0]] + off.mean() + ivf.settings.doubt * max(off.std(), TINY)
+            if reach < np.partition(scores, -k)[-k]:
+                break
+        more, rest = np.split(rest, [LIKELY_STEP])
+        places, best = np.concatenate([places, more]), np.concatenate([best, compare(more)])
+    return _highest(rows[places], total(best), k, exact)
 
 
 def _possible(index: Searchable, query: QueryEmbedding, k: int, exact: Compare) -> tuple[Rows, Floats] | None:
@@ -126,31 +141,20 @@ def _possible(index: Searchable, query: QueryEmbedding, k: int, exact: Compare) 
     ceilings = index.ceilings(query) if k <= few else None
     if ceilings is None:
         return None
-    order = np.argsort(-ceilings, kind="stable")[: few + 1]
-    rows, scores = _highest(order, ceilings[order], k, exact)
+    rows, scores = _highest(np.arange(len(ceilings)), total(ceilings), k, exact, few + 1)
     return (rows, scores) if len(rows) <= few else None
 
 
-def _highest(rows: Rows, ceilings: Floats, k: int, exact: Compare) -> tuple[Rows, Floats]:
-    """Of some pages those that can be among the `k` best, by ceilings of their scores, and their scores."""
-    order = np.argsort(-ceilings, kind="stable")
-    reached = ceilings[order]
-    return _in_turn(rows[order], exact, lambda scores: float(reached[len(scores)]), (k, k, STEP))
-
-
-def _in_turn(
-    rows: Rows, compare: Compare, reach: Callable[[Floats], float], sizes: tuple[int, int, int]
+def _highest(
+    rows: Rows, ceilings: Floats, k: int, exact: Compare, most: int | None = None
 ) -> tuple[Rows, Floats]:
-    """The first of some pages and their scores, to where the next does not reach the `k`-th best score.
+    """Of some pages those that can be among the `k` best, by ceilings of their scores, and their scores.
 
-    Args:
-        rows: of the pages, the most promising first.
-        compare: gives the scores of pages.
-        reach: tells from the scores of the first pages how high that of the next may be.
-        sizes: `k`; how many pages are compared at least; how many at a time after these.
+    Not more than `most` of them, if that is told.
     """
-    k, first, step = sizes
-    scores = compare(rows[:first])
-    while len(scores) < len(rows) and reach(scores) >= np.partition(scores, -k)[-k]:
-        scores = np.concatenate([scores, compare(rows[len(scores) : len(scores) + step])])
+    order = np.argsort(-ceilings, kind="stable")[:most]
+    rows, ceilings = rows[order], ceilings[order]
+    scores = exact(rows[:k])
+    while len(scores) < len(rows) and ceilings[len(scores)] >= np.partition(scores, -k)[-k]:
+        scores = np.concatenate([scores, exact(rows[len(scores) : len(scores) + STEP])])
     return rows[: len(scores)], scores

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from indexes.ceilings import ceilings, ordinary, quick
+from indexes.ceilings import Ceilings, ordinary, quick
 from indexes.maxsim import best_matches
 from indexes.scan import Scan, scannable, stripes
 from indexes.vectors import FULL, PROJECTION, MismatchError, project
@@ -22,8 +22,7 @@ def ceilings_of(query: Floats, places: Sequence[tuple["Store", int]]) -> Floats 
     known = [one for one in codes if one is not None]
     if not known or len(known) < len(places):
         return None
-    offsets = np.cumsum([0, *(len(one) // (2 * query.shape[1]) for one in known)])
-    return ceilings(query, np.concatenate(known), offsets)
+    return Ceilings(query).of_each(known)
 
 
 class Store:
@@ -31,6 +30,7 @@ class Store:
 
     Attributes:
         offsets: `(pages + 1,)`; the page in row `i` owns the vectors `offsets[i]` to `offsets[i + 1]`.
+        dim: of the vectors as they were embedded.
 
     Raises:
         MismatchError: its files cannot be read, or do not belong together.
@@ -53,6 +53,7 @@ class Store:
         except (OSError, RuntimeError, ValueError, EOFError) as error:
             raise MismatchError(f"its {kind} cannot be read") from error
         self._check(boxes)
+        self.dim = int(self._index.d) if self._projection is None else int(self._projection.shape[1])
         self._codes: NDArray[np.uint8] | None = None
         if self._index.sq.qtype == faiss.ScalarQuantizer.QT_bf16 and scannable(self._index.d):
             size = int(self._index.ntotal) * 2 * int(self._index.d)
@@ -78,11 +79,6 @@ class Store:
         if projection is not None and (projection.ndim != 2 or len(projection) != self._index.d):
             raise MismatchError("its projection is of other vectors")
 
-    @property
-    def dim(self) -> int:
-        """Of the vectors as they were embedded."""
-        return int(self._index.d) if self._projection is None else int(self._projection.shape[1])
-
     def projected(self, query: Floats) -> Floats:
         """A query `(q, dim)` in the dimensions of the index."""
         return project(query, self._projection)
@@ -107,20 +103,20 @@ class Store:
         return best
 
     def ceilings(self, query: Floats) -> Floats | None:
-        """What the MaxSim of each page with a query `(q, dim)` is not above: `(pages,)`.
+        """What each query vector's highest similarity on each page is not above: `(pages, q)`.
 
         -inf for a page without vectors; None where comparing exactly is as quick (see `indexes.ceilings`).
         """
         if self._codes is None or not quick() or not ordinary(query):
             return None
-        return ceilings(self.projected(query), self._codes, self.offsets)
+        return Ceilings(self.projected(query)).of_all(self._codes, self.offsets)
 
     def codes(self, row: int) -> NDArray[np.uint8] | None:
         """A page's vectors as bfloat16, one after the other; None if they are kept otherwise or projected."""
         if self._codes is None or self._projection is not None:
             return None
-        start, end = (self.offsets[row : row + 2] * 2 * self.dim).tolist()
-        return self._codes[start:end]
+        size = 2 * self.dim
+        return self._codes[int(self.offsets[row]) * size : int(self.offsets[row + 1]) * size]
 
     def page(self, row: int) -> tuple[Floats, Floats]:
         """The vectors `(n, inner)`, in the dimensions of the index, and boxes `(n, 4)` of a page."""

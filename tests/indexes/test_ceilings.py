@@ -12,17 +12,21 @@ from test_scan import codes_of, unit
 from vector_documents import DIM, brute, clustered_pages, query_near, write
 
 from indexes import ceilings as module
-from indexes.ceilings import ceilings, quick
+from indexes.ceilings import Ceilings, quick
 from indexes.encoders.protocol import PageEmbedding, QueryEmbedding
 from indexes.index import PageIndex
 from indexes.joined import JoinedIndex
-from indexes.maxsim import best_pages, maxsim
+from indexes.maxsim import best_matches, best_pages, maxsim, total
 from indexes.types import PageRef
 from indexes.vectors import part_of, to_bfloat16
 
 torch.set_num_threads(1)
 RNG = np.random.default_rng(5)
 fast = pytest.mark.skipif(not quick(), reason="this processor does not multiply bfloat16 itself")
+
+
+def ceilings(query: np.ndarray, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    return total(Ceilings(query).of_all(codes, offsets))
 
 
 def slack(query: np.ndarray) -> float:
@@ -42,11 +46,29 @@ def test_no_score_is_above_its_ceiling_and_pages_of_whole_folds_stand_close_belo
     filled = np.diff(offsets) > 0
     assert np.isneginf(found[~filled]).all()
     assert (found[filled] >= scores[filled]).all()
+    each = Ceilings(query).of_all(codes_of(vectors), offsets)
+    assert each.shape == (len(sizes), q) and (each >= best_matches(query, vectors, offsets)).all()
     if set(sizes) == {16}:
         positive = np.array(
             [np.maximum((page @ query.T).max(axis=0), 0).sum() for page in vectors.reshape(9, 16, 64)]
         )
         assert (found <= positive + slack(query)).all()
+
+
+@fast
+@pytest.mark.parametrize("copied", [1, 64, 4096])
+@pytest.mark.parametrize("sizes", [[5, 1, 90, 0, 33, 0, 700, 15, 17, 0], [0], [16, 32, 16], []])
+def test_single_pages_have_close_ceilings_wherever_they_lie(
+    monkeypatch: pytest.MonkeyPatch, sizes: Sequence[int], copied: int
+) -> None:
+    monkeypatch.setattr(module, "COPIED", copied)
+    pages, query = [to_bfloat16(unit(size, 64)) for size in sizes], unit(20, 64)
+    found = Ceilings(query).of_each([codes_of(page) for page in pages])
+    assert found.shape == (len(sizes), 20)
+    for page, ceiling in zip(pages, found, strict=True):
+        best = (page @ query.T).max(axis=0) if len(page) else np.full(20, -np.inf)
+        assert (ceiling >= best).all()
+        assert (ceiling <= np.maximum(best, 0) + 0.02).all() or not len(page)
 
 
 @fast
@@ -166,7 +188,7 @@ def test_documents_together_have_the_ceilings_of_each_alone(tmp_path: Path) -> N
     assert np.array_equal(joined.ceilings(query), np.concatenate(alone))
     rows = [37, 0, 7, 8]
     assert joined.ceilings(query, rows) == pytest.approx(np.concatenate(alone)[rows], abs=1e-6)
-    assert (joined.ceilings(query, rows) >= joined.maxsim(query)[rows]).all()
+    assert (joined.ceilings(query, rows) >= joined.best_matches(query, rows)).all()
     assert joined.search(query, 2)[0][0] == PageRef("c", 13)
     indexes[1].ceilings = lambda query: None  # type: ignore[method-assign]
     assert joined.ceilings(query) is None
