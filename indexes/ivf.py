@@ -2,10 +2,9 @@
 
 An inverted file (Jégou et al. 2011, "Product Quantization for Nearest Neighbor Search") over the vectors
 of all pages: each lies in the list of its nearest centroid, coded in half a byte for two dimensions, under
-the row of its page. A query vector visits some lists and brings home its nearest vectors; a page scores
-the sum of its best ones, and for a query vector that brought none of it, the least similarity that this
-one brought. The pages with the highest sums are the candidates; `indexes.search` compares them exactly,
-the likeliest first, so that codes and sums only decide which pages are looked at.
+the row of its page. A query vector visits some lists and brings home its nearest vectors, by which
+`indexes.likely` estimates what pages score. Those estimated highest are the candidates; `indexes.search`
+compares them exactly, the likeliest first, so that codes and estimates only decide which pages are looked at.
 """
 
 import json
@@ -53,8 +52,8 @@ class IvfSettings:
         nprobe: lists that a query vector visits.
         neighbours: vectors that it brings home.
         candidates: pages that are compared exactly, at most; four times `k` if that is more.
-        doubt: how far above its sum a page's score may lie before it is passed over, in standard deviations
-            of how far it lay from the sums of the latest pages that were compared; infinite: none is.
+        doubt: how far above its estimate a page's score may lie before it is passed over, in standard
+            deviations of how far off the latest pages' were that were compared; infinite: none is.
     """
 
     nlist: int | None = None
