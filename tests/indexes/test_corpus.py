@@ -208,6 +208,25 @@ def test_a_damaged_manifest_is_named_and_the_indexes_beside_it_are_used_again(
     assert contents(out) == before
 
 
+@pytest.mark.parametrize("name", ["vectors.faiss", "vectors_boxes.npy", "manifest.json"])
+@pytest.mark.parametrize("cut", [False, True])
+def test_building_again_makes_a_damaged_index_anew_and_leaves_the_others(
+    tmp_path: Path, name: str, cut: bool
+) -> None:
+    tree, out = make_tree(tmp_path / "tree"), tmp_path / "corpus"
+    build([str(tree), "--out", str(out), "--quiet"])
+    before = contents(out)
+    path = sorted(out.glob(f"{DOCUMENTS}/*/{name}"))[0]
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.unlink()
+    path.write_bytes(data[: len(data) // 2] if cut else data)
+    kept = {file: file.stat().st_mtime_ns for file in out.rglob(name) if file != path}
+    build([str(tree), "--out", str(out), "--quiet"])
+    assert contents(out) == before
+    assert {file: file.stat().st_mtime_ns for file in kept} == kept
+
+
 def test_a_killed_build_started_again_equals_an_undisturbed_one(tmp_path: Path) -> None:
     tree = make_tree(tmp_path / "tree")
     text_pdf(tree / "long.pdf", [f"Page {number}. {TEXT * 8}" for number in range(40)])
