@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from eval.random_checkpoint import random_model, random_processor
+from eval.random_models import random_model, random_processor
 from indexes.encoders.colqwen import ColQwen, ColQwenSettings
 from indexes.encoders.colqwen_models import FAMILIES
 from indexes.encoders.colqwen_weights import Loaded

@@ -1,7 +1,7 @@
 """Tables of scored runs: figures with denominators and intervals, slices, rounds, differences of runs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from eval.measures import (
     ACCURACY,
     AGGREGATES,
     ANSWER_F1,
+    ANSWER_F1_V2,
     COST,
     FACTS,
     PAGES,
@@ -20,6 +21,7 @@ from eval.measures import (
     Aggregate,
     Measure,
     more,
+    over_all,
     rectified,
     sums_of,
 )
@@ -29,19 +31,21 @@ from eval.tables import Cell, Column, Row, Table
 
 EXTRA: dict[str, tuple[Measure, ...]] = {
     "mmlongbench-v1": (ANSWER_F1,),
-    "mmlongbench-v2": (ANSWER_F1,),
+    "mmlongbench-v2": (ANSWER_F1_V2,),
     "longdocurl": (rectified(TOTAL),),
     "xldocbench": (more("token_f1", "Token F1"), more("anls", "ANLS")),
 }
 """Further measures of the answers, by benchmark."""
 
-MISSING_IS_WRONG = frozenset({"xldocbench"})
-"""Benchmarks whose public scorer counts a question without an answer as answered wrongly."""
+LEAVES_OUT = frozenset({"docscope"})
+"""Benchmarks whose public scorer leaves a question without an answer out; to the others it is not right."""
 
 SHOWN_FAILURES = 20  # of a judge; all are in summary.json
 
+LEFT_OUT = "rows without an answer leave the denominators"
+COUNTED = "rows without an answer count as wrong; from pages, regions and facts they are left out"
 MEANING = (
-    "official: as the public scorers count; rows without an answer leave the denominators. strict: every "
+    "official: as the public scorers count; {without}. strict: every "
     "question asked for counts; failed, missing and unparsable rows are wrong; pages, regions and facts of "
     "answerable questions only, regions and facts over all gold ones. [95 % bootstrap interval by documents]"
 )
@@ -49,11 +53,9 @@ MEANING = (
 
 def groups_of(benchmark: str) -> dict[str, tuple[Measure, ...]]:
     """The measures of a benchmark's tables."""
-    answers = (*ACCURACY, *EXTRA.get(benchmark, ()))
-    if benchmark in MISSING_IS_WRONG:
-        answers = tuple(replace(m, official=m.strict) for m in answers)
+    accuracy = ACCURACY if benchmark in LEAVES_OUT else tuple(map(over_all, ACCURACY))
     return {
-        "answers": answers,
+        "answers": (*accuracy, *EXTRA.get(benchmark, ())),
         "pages": PAGES,
         "regions and facts": (*REGIONS, *FACTS),
         "retrieval, first round's ranking": RETRIEVAL,
@@ -102,9 +104,9 @@ def notes(group: str, runs: Sequence[ScoredRun]) -> tuple[str, ...]:
         names = dict.fromkeys(run.names[key] for run in runs)
         told.append(f"{key.capitalize()} scored by {'; '.join(names)}.")
     if group == "answers":
-        if runs[0].benchmark in MISSING_IS_WRONG:
-            told.append("Rows without an answer count as wrong by this benchmark's own scorer too.")
-        told += [MEANING, *(f"{run.name}: {counts(run)}." for run in runs)]
+        without = LEFT_OUT if runs[0].benchmark in LEAVES_OUT else COUNTED
+        told.append(MEANING.format(without=without))
+        told += [f"{run.name}: {counts(run)}." for run in runs]
         told += [f"{run.name}: no verdict on {why}" for run in runs for why in run.failures[:SHOWN_FAILURES]]
     return tuple(told)
 

@@ -10,7 +10,7 @@ from typing import Any
 from indexes.errors import InputError
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)

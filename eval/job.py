@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agent.config import Config
 
 WORKER = ("eval.worker",)
+OPEN_SECONDS = 21_600.0  # far beyond any document of the benchmarks; it ends what would never end
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class Job:
         ids: only the questions of these ids.
         pdfs: where the documents lie, if not where the benchmark has them.
         workers: processes side by side; as many as the machine is good for by default.
+        open_seconds: seconds that a document may take to be read and indexed; its questions fail after that.
+            On a cluster there is no such limit.
         ray: a Ray cluster's address, whose workers ask instead of processes here.
         retry_failed: ask the questions again whose rows say that they failed.
         quiet: no progress bar.
@@ -43,6 +46,7 @@ class Job:
     ids: Sequence[str] | None = None
     pdfs: Path | None = None
     workers: int | None = None
+    open_seconds: float = OPEN_SECONDS
     ray: str | None = None
     retry_failed: bool = False
     quiet: bool = True
@@ -69,6 +73,13 @@ def add_job(made: argparse.ArgumentParser, out: str, what: str) -> None:
     )
     made.add_argument("--workers", type=int, metavar="N", help="processes side by side (default: one a core)")
     made.add_argument(
+        "--open-seconds",
+        type=int,
+        metavar="N",
+        default=int(OPEN_SECONDS),
+        help="give a document up that is not read and indexed after so long (default: %(default)s)",
+    )
+    made.add_argument(
         "--ray", metavar="ADDRESS", help="ask on a Ray cluster (local: on this machine's cores)"
     )
     made.add_argument("--retry-failed", action="store_true", help="ask the questions again that failed")
@@ -81,10 +92,10 @@ def job_of(options: argparse.Namespace) -> Job:
     Raises:
         InputError: a number is below 1, `--out` is empty, or the file of ids cannot be read.
     """
-    for name in ("limit", "workers"):
+    for name in ("limit", "workers", "open_seconds"):
         value = getattr(options, name)
         if value is not None and value < 1:
-            raise InputError(f"--{name} {value}: expected at least 1")
+            raise InputError(f"--{name.replace('_', '-')} {value}: expected at least 1")
     if not options.out.strip():
         raise InputError("--out: an empty name; name a folder, such as runs/try")
     return Job(
@@ -97,6 +108,7 @@ def job_of(options: argparse.Namespace) -> Job:
         ids=None if options.ids is None else _ids(options.ids),
         pdfs=options.pdfs,
         workers=options.workers,
+        open_seconds=float(options.open_seconds),
         ray=options.ray,
         retry_failed=options.retry_failed,
         quiet=options.quiet,

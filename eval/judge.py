@@ -1,51 +1,27 @@
 """Judges: a chat model decides on answers, regions and facts, pinned by model, parameters and prompt.
 
-Regions and facts are judged as in DocScope: one request a page that is gold and cited, with all its regions
-(drawn green, the predictions red) or facts. Answers: DocScope and FinanceBench by a verdict against the gold
-answer, MMLongBench-Doc V2 by its `equivalent` and `abstained`; MMLongBench-Doc V1 and LongDocURL keep their
-rules, the model only takes the short answer out of the response; XL-DocBench needs no model. Whatever could
-not be judged is None: unscored, listed in `failures`, asked again on the next run.
+`eval.judge_answers` says how answers are judged, `eval.judge_evidence` how regions and facts are. Whatever
+could not be judged is None: unscored, listed in `failures`, asked again on the next run.
 """
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from agent.models import Model
-from eval.benchmarks.types import GoldFact, GoldRegion, Question
+from eval.benchmarks.types import Question
 from eval.exports import Prediction
-from eval.exports.short import is_abstention
-from eval.metrics import xldocbench
-from eval.metrics.regions import LABELS, Label
-from eval.overlay import DPI, VERSION, PagePictures, draw_boxes
+from eval.judge_answers import AnswerJudge
+from eval.judge_evidence import EvidenceJudge
+from eval.metrics.regions import Label
 from eval.prompts import Role, load_templates
 from eval.rules import Rules
 from eval.scoring import AnswerScore
-from eval.verdict_forms import flags, items, short
-from eval.verdicts import Ask, Asker, Failure, Form
-from indexes.errors import InputError
-from indexes.types import BBox, PageRef
+from eval.verdicts import Asker, Failure
 
 if TYPE_CHECKING:
     from agent.config import Config
-
-UNANSWERABLE = "Unanswerable"
-MAX_RESPONSE = 12_000  # characters of a response that V2's judge sees
-ROLES: Mapping[str, Role] = {
-    "docscope": "answer",
-    "financebench": "answer",
-    "mmlongbench-v2": "equivalence",
-    "mmlongbench-v1": "extraction",
-    "longdocurl": "extraction",
-}
-"""How a model judges answers; a benchmark that is not here needs none."""
-
-FACT_LABELS = ("consistent", "not_consistent")
-
-T = TypeVar("T")
 
 
 class Judge:
@@ -74,23 +50,20 @@ class Judge:
         parameters: Mapping[str, Any] | None = None,
         region_parameters: Mapping[str, Any] | None = None,
     ) -> None:
-        sees = regions or model
-        self._role = ROLES.get(benchmark)
-        self._rules = Rules(benchmark)
+        rules = Rules(benchmark)
         self._templates = load_templates(prompts)
         self._text = Asker(model, parameters or {})
-        self._regions = Asker(sees, (parameters if regions is None else region_parameters) or {})
-        self._pages = PagePictures()
-        self.names: Mapping[str, str] = self._names()
+        self._regions = Asker(regions or model, (parameters if regions is None else region_parameters) or {})
+        self._answers = AnswerJudge(benchmark, self._text, self._templates, rules)
+        self._evidence = EvidenceJudge(self._text, self._regions, self._templates, rules)
+        self.names: Mapping[str, str] = self._names(rules)
 
-    def _names(self) -> dict[str, str]:
-        names = dict(self._rules.names)
-        if self._role == "extraction":
-            names["answers"] = (
-                f"the benchmark's rules; short answers taken out by {self._named('extraction')}"
-            )
-        elif self._role:
-            names["answers"] = f"judge {self._named(self._role)}"
+    def _names(self, rules: Rules) -> dict[str, str]:
+        names, role = dict(rules.names), self._answers.role
+        if role == "extraction":
+            names["answers"] = f"the benchmark's rules; short answers taken out by {self._named(role)}"
+        elif role:
+            names["answers"] = f"judge {self._named(role)}"
         if self._regions.model.sees:
             names["regions"] = f"judge {self._named('region')}"
         return names | {"facts": f"judge {self._named('fact')}"}
@@ -127,7 +100,7 @@ class Judge:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._pages.close()
+        self._evidence.close()
 
     def prepare(self, pairs: Iterable[tuple[Question, Prediction]], workers: int = 4) -> None:
         """Asks for all verdicts side by side, so that scoring finds them made.
@@ -152,137 +125,15 @@ class Judge:
 
     def answer(self, question: Question, prediction: Prediction) -> AnswerScore:
         """A model's verdict, or the benchmark's rules on the short answer that a model took out."""
-        if self._role == "answer":
-            return self._consistent(question, prediction)
-        if self._role == "equivalence":
-            return self._equivalent(question, prediction)
-        given = prediction.several or (prediction.has_tag and prediction.answer == prediction.text)
-        if self._role == "extraction" and not given:
-            taken = self._extracted(question, prediction)
-            if taken is None:
-                return AnswerScore(None, False)
-            prediction = replace(prediction, answer=taken)
-        return self._rules.answer(question, prediction)
-
-    def _consistent(self, question: Question, prediction: Prediction) -> AnswerScore:
-        values = {
-            "question": question.question,
-            "gold_answer": _gold(question),
-            "model_answer": prediction.answer if prediction.has_tag else prediction.text,
-        }
-        verdict = self._ask(question, "answer", None, values, flags("consistent"))
-        abstained = is_abstention(prediction.answer) or xldocbench.abstains(prediction.answer)
-        return AnswerScore(None if verdict is None else float(verdict["consistent"]), abstained)
-
-    def _equivalent(self, question: Question, prediction: Prediction) -> AnswerScore:
-        values = {
-            "question": question.question,
-            "reference": question.answer,
-            "answer_format": question.answer_format,
-            "response": (prediction.text or prediction.answer)[:MAX_RESPONSE],
-        }
-        verdict = self._ask(question, "equivalence", None, values, flags("equivalent", "abstained"))
-        if verdict is None:
-            return AnswerScore(None, False)
-        return AnswerScore(float(verdict["equivalent"]), verdict["abstained"])
-
-    def _extracted(self, question: Question, prediction: Prediction) -> str | None:
-        values = {
-            "question": question.question,
-            "answer_format": question.answer_format,
-            "response": (prediction.text or prediction.answer)[:MAX_RESPONSE],
-        }
-        taken: str | None = self._ask(question, "extraction", None, values, short())
-        return taken
+        return self._answers.answer(question, prediction)
 
     def regions(self, question: Question, prediction: Prediction) -> dict[str, Label | None]:
-        """Labels of the gold regions on pages that are cited, a request a page.
-
-        A page on which no box is cited needs no judge: nothing on it is covered.
-        """
-        if not self._regions.model.sees:
-            return self._rules.regions(question, prediction)
-        found: dict[str, Label | None] = {}
-        for page in _cited(question, prediction):
-            gold = [region for region in question.gold_regions if region.ref == page]
-            boxes = prediction.boxes_on(page)
-            if not boxes:
-                found |= dict.fromkeys((region.id for region in gold), "not_covered")
-            elif gold:
-                found |= self._page_labels(question, page, gold, boxes)
-        return found
-
-    def _page_labels(
-        self, question: Question, page: PageRef, gold: Sequence[GoldRegion], boxes: Sequence[BBox]
-    ) -> dict[str, Label | None]:
-        ids = [f"g{number}" for number in range(1, len(gold) + 1)]
-        try:
-            path = question.document_of(page)
-            size, content = self._pages.size(path, page.page), self._pages.content(path)
-        except (InputError, ValueError) as error:
-            self._regions.failed(Failure(question.id, "region", page.page, f"no picture: {error}"))
-            return dict.fromkeys((region.id for region in gold), None)
-        values = {
-            "question": question.question,
-            "gold_answer": _gold(question),
-            "gt_page": page.page,
-            "gold_total_on_page": len(gold),
-            "gold_facts_block": "\n".join(map(_region_line, ids, gold, [size] * len(gold))),
-            "n_pred": len(boxes),
-            "pred_bboxes_norm": [[round(v, 4) for v in box.as_list()] for box in boxes],
-        }
-        golds = [region.bbox for region in gold]
-        ask = Ask(
-            question_id=question.id,
-            kind="region",
-            page=page.page,
-            prompt=self._templates["region"].fill(values),
-            form=items(ids, LABELS),
-            picture=lambda: draw_boxes(self._pages.render(path, page.page), golds, boxes),
-            seen=json.dumps([content, page.page, DPI, VERSION, [b.as_list() for b in (*golds, *boxes)]]),
-        )
-        labels = self._regions.ask(ask) or {}
-        return {region.id: labels.get(name) for name, region in zip(ids, gold, strict=True)}
+        """Labels of the gold regions on pages that are cited; by overlap without a model that sees."""
+        return self._evidence.regions(question, prediction)
 
     def facts(self, question: Question, prediction: Prediction) -> dict[str, bool | None]:
-        """Whether the gold facts on pages that are cited are said, a request a page."""
-        places = {region.id: region.ref for region in question.gold_regions}
-        found: dict[str, bool | None] = {}
-        for page in _cited(question, prediction):
-            here = [fact for fact in question.gold_facts if places.get(fact.region) == page]
-            if here:
-                others = [fact for fact in question.gold_facts if places.get(fact.region) != page]
-                found |= self._page_facts(question, prediction, page, here, others)
-        return found
-
-    def _page_facts(
-        self,
-        question: Question,
-        prediction: Prediction,
-        page: PageRef,
-        facts: Sequence[GoldFact],
-        others: Sequence[GoldFact],
-    ) -> dict[str, bool | None]:
-        values = {
-            "question": question.question,
-            "gt_page": page.page,
-            "gold_facts_block": "\n".join(f"id={fact.id} :: {fact.text}" for fact in facts),
-            "sibling_facts": "; ".join(fact.text for fact in others) or "(none)",
-            "model_raw": prediction.text,
-        }
-        form = items([fact.id for fact in facts], FACT_LABELS)
-        labels = self._ask(question, "fact", page.page, values, form) or {}
-        return {fact.id: _is_consistent(labels.get(fact.id)) for fact in facts}
-
-    def _ask(
-        self,
-        question: Question,
-        role: Role,
-        page: int | None,
-        values: Mapping[str, object],
-        form: Form[T],
-    ) -> T | None:
-        return self._text.ask(Ask(question.id, role, page, self._templates[role].fill(values), form))
+        """Whether the gold facts on pages that are cited are said."""
+        return self._evidence.facts(question, prediction)
 
 
 def load_judge(
@@ -311,24 +162,3 @@ def _parameters(config: "Config") -> dict[str, Any]:
         return {"reader": config.reader}
     sampling = config.endpoint.model_dump(include={"provider", "temperature", "seed"})
     return {"reader": config.reader, **sampling}
-
-
-def _cited(question: Question, prediction: Prediction) -> list[PageRef]:
-    """The gold pages that are cited, in order."""
-    return sorted(set(question.gold_pages) & set(prediction.pages or ()))
-
-
-def _is_consistent(label: str | None) -> bool | None:
-    return None if label is None else label == "consistent"
-
-
-def _gold(question: Question) -> str:
-    return question.answer if question.answerable else UNANSWERABLE
-
-
-def _region_line(name: str, region: GoldRegion, size: tuple[int, int]) -> str:
-    """A region as the public templates expect it, its box in pixels of the picture."""
-    width, height = size
-    box = [round(v * (width, height)[i % 2], 1) for i, v in enumerate(region.bbox.as_list())]
-    index, kind = name.removeprefix("g"), region.element_type or "unknown"
-    return f"id={name} :: index_on_page={index}, element_type={kind}, gold_bbox_px={box}"

@@ -1,12 +1,13 @@
 """The measures of the tables: what a question adds to each, under the official and the strict aggregate.
 
-Official: as the public scorers count, for comparison: rows without an answer leave the denominators. Strict:
-every question asked for counts; failed, missing and unparsable rows are wrong. Region and fact rates are
-official on gold pages that were cited, strict over all gold regions and facts.
+Official: as the public scorers count, for comparison. Strict: every question asked for counts; failed,
+missing and unparsable rows are wrong. The two differ in DocScope's measures (pages, regions, facts, and its
+answers): its scorers leave rows without an answer out, and count regions and facts on gold pages that were
+cited.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -144,26 +145,14 @@ def _regions(lenient: bool) -> tuple[Measure, ...]:
     def of(*places: int) -> Combine:
         return lambda sums: ratio(sums[..., list(places)])
 
+    def made(key: str, title: str, combine: Combine, counted: int) -> Measure:
+        column = Column(f"region_{name}_{key}", f"Region {name} {title}")
+        return Measure(column, official, strict, combine, counted, known_by=_cites)
+
     return (
-        Measure(
-            Column(f"region_{name}_precision", f"Region {name} P"),
-            official,
-            strict,
-            of(2, 3),
-            3,
-            known_by=_cites,
-        ),
-        Measure(
-            Column(f"region_{name}_recall", f"Region {name} R"),
-            official,
-            strict,
-            of(0, 1),
-            1,
-            known_by=_cites,
-        ),
-        Measure(
-            Column(f"region_{name}_f1", f"Region {name} F1"), official, strict, _harmonic, 1, known_by=_cites
-        ),
+        made("precision", "P", of(2, 3), 3),
+        made("recall", "R", of(0, 1), 1),
+        made("f1", "F1", _harmonic, 1),
     )
 
 
@@ -201,6 +190,11 @@ def _answers(key: str, title: str, wanted: bool | None, value: Callable[[Scored]
     return _measure(key, title, lambda one: strict(one) if one.state == "ok" else None, strict)
 
 
+def over_all(measure: Measure) -> Measure:
+    """A measure whose public scorer, too, counts a question without an answer as not right."""
+    return replace(measure, official=measure.strict)
+
+
 def _score(one: Scored) -> float | None:
     return one.outcome.score
 
@@ -212,32 +206,38 @@ ACCURACY = (
 )
 
 
-def _f1_parts(one: Scored) -> tuple[float, ...] | None:
-    if one.state != "ok" or one.outcome.score is None:
-        return None
-    answerable, answered = one.outcome.answerable, not one.outcome.abstained
-    return one.outcome.score * answerable, float(answerable), float(answered), 1.0
+def _f1_parts(answered: bool) -> Parts:
+    """Parts of F1; a question without an answer is not right, and counts as answered or as abstained from."""
 
+    def parts(one: Scored) -> tuple[float, ...] | None:
+        answerable = float(one.outcome.answerable)
+        if one.state != "ok":
+            return 0.0, answerable, float(answered), 1.0
+        if one.outcome.score is None:
+            return None
+        return one.outcome.score * answerable, answerable, float(not one.outcome.abstained), 1.0
 
-def _f1_strict(one: Scored) -> tuple[float, ...] | None:
-    """A question without an answer is answered wrongly."""
-    return _f1_parts(one) if one.state == "ok" else (0.0, float(one.outcome.answerable), 1.0, 1.0)
+    return parts
 
 
 def rectified(total: int) -> Measure:
     """The sum of the scores over all questions of the benchmark, asked or not."""
     parts = ACCURACY[-1].strict
     return Measure(
-        Column("rectified", "Rectified mean"), None, parts, lambda sums: sums[..., 0] / total, divisor=total
+        Column("rectified", "Rectified mean"), parts, parts, lambda sums: sums[..., 0] / total, divisor=total
     )
 
 
-ANSWER_F1 = Measure(Column("answer_f1", "F1"), _f1_parts, _f1_strict, lambda sums: f1(sums[..., :3]), 3)
+ANSWER_F1 = Measure(
+    Column("answer_f1", "F1"), _f1_parts(True), _f1_parts(True), lambda sums: f1(sums[..., :3]), 3
+)
+ANSWER_F1_V2 = replace(ANSWER_F1, official=_f1_parts(False))
+"""V2's judge is given an empty response where there is no answer, which its rubric calls abstained."""
 
 
 def more(key: str, title: str) -> Measure:
     """A further measure of the answers, by its name in `AnswerScore.more`."""
-    return _answers(key, title, None, lambda one: one.more.get(key, 0.0))
+    return over_all(_answers(key, title, None, lambda one: one.more.get(key, 0.0)))
 
 
 # ---- retrieval

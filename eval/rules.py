@@ -22,11 +22,16 @@ def _mmlongbench_v1(question: Question, prediction: Prediction) -> AnswerScore:
 
 
 def _mmlongbench_v2(question: Question, prediction: Prediction) -> AnswerScore:
-    """V1's rules; an unanswerable question is right where the answer abstains, as its gold has variants."""
-    if not question.answerable:
-        abstained = is_abstention(prediction.answer)
-        return AnswerScore(float(abstained), abstained)
-    return _mmlongbench_v1(question, prediction)
+    """V1's rules; unanswerable: right where the answer abstains or is what its gold names as right as well.
+
+    Such a gold answer is `Not answerable or 0 or none`; who says 0 is right and does not abstain.
+    """
+    if question.answerable:
+        return _mmlongbench_v1(question, prediction)
+    abstained = is_abstention(prediction.answer)
+    _, *others = question.answer.casefold().split(" or ")
+    said = prediction.answer.strip().strip("\"'.").casefold()
+    return AnswerScore(float(abstained or said in others), abstained)
 
 
 def _longdocurl(question: Question, prediction: Prediction) -> AnswerScore:

@@ -163,7 +163,15 @@ def _ask(
             answers = run_remote(job.ray, job.worker, setting, waiting, quiet=job.quiet)
         else:
             limit = question_limit(config)
-            crew = Crew(workers, setting, folder.log, errors, limit=limit, worker=job.worker)
+            crew = Crew(
+                workers,
+                setting,
+                folder.log,
+                errors,
+                limit=limit,
+                open_limit=job.open_seconds,
+                worker=job.worker,
+            )
             answers = crew.run(waiting)
         model, told = f"pagetrail/{config.name or 'custom'}", False
         for answered in stack.enter_context(closing(answers)):

@@ -9,11 +9,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from eval.benchmarks.types import Question
-from eval.job import WORKER
+from eval.job import OPEN_SECONDS, WORKER
 from eval.schedule import Documents, Schedule
 from indexes.errors import InputError
 from indexes.workers import end_process, how_died, receive, send
@@ -70,6 +71,10 @@ class _Worker:
     def end(self) -> None:
         end_process(self.process)
 
+    @property
+    def names(self) -> str:
+        return ", ".join(path.name for path in self.held or ())
+
     def death(self) -> str:
         return f"the worker process died ({how_died(self.process.returncode)})"
 
@@ -82,7 +87,8 @@ class Crew:
         setting: `config` and `name`, what a worker is told first.
         log: takes lines on what happens.
         errors: takes what the workers and their libraries print.
-        limit: seconds after which the worker of a question is killed; opening has no limit.
+        limit: seconds after which the worker of a question is killed.
+        open_limit: seconds a document after which a worker that opens (reads, indexes) it is killed.
         worker: the module that a worker runs, and its arguments.
     """
 
@@ -94,9 +100,11 @@ class Crew:
         errors: IO[str],
         *,
         limit: float = 3600.0,
+        open_limit: float = OPEN_SECONDS,
         worker: Sequence[str] = WORKER,
     ) -> None:
-        self.size, self.setting, self.limit = max(1, size), dict(setting), limit
+        self.size, self.setting = max(1, size), dict(setting)
+        self.limit, self.open_limit = limit, open_limit
         self.command = (sys.executable, "-m", *worker)
         self._log, self._errors = log, errors
         self._workers: list[_Worker] = []
@@ -161,15 +169,23 @@ class Crew:
         with selectors.DefaultSelector() as selector:
             for worker in self._busy():
                 selector.register(worker.replies, selectors.EVENT_READ, worker)
-            asking = [worker.since for worker in self._busy() if worker.state == "asking"]
-            wait = max(0.0, min(asking) + self.limit - time.monotonic()) if asking else None
+            ends = [worker.since + self._seconds(worker) for worker in self._busy()]
+            wait = max(0.0, min(ends) - time.monotonic()) if min(ends, default=inf) < inf else None
             events = selector.select(wait) if self._busy() else []
         for key, _ in events:
             answered += self._reply(key.data)
         for worker in self._busy():
-            if worker.state == "asking" and time.monotonic() - worker.since > self.limit:
-                answered += self._lost(worker, f"gave up after {self.limit:.0f} seconds", tries=1)
+            seconds = self._seconds(worker)
+            if time.monotonic() - worker.since > seconds:
+                what = f"{worker.names} not open" if worker.state == "opening" else "gave up"
+                answered += self._lost(worker, f"{what} after {seconds:.0f} seconds", tries=1)
         return answered
+
+    def _seconds(self, worker: _Worker) -> float:
+        """How long a worker may be at what it does; loading models has no limit."""
+        if worker.state == "opening":
+            return self.open_limit * len(worker.held or ())
+        return self.limit if worker.state == "asking" else inf
 
     def _reply(self, worker: _Worker) -> list[Answered]:
         try:
@@ -195,7 +211,7 @@ class Crew:
         question, documents = worker.question, worker.held
         if question is None or documents is None:
             raise RuntimeError("documents were opened for no question")
-        names = ", ".join(path.name for path in documents)
+        names = worker.names
         self._schedule.give_back(question)
         if "error" not in value:
             self._log(f"opened {names} in {value['seconds']} seconds")

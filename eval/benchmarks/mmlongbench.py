@@ -95,21 +95,26 @@ def _question(
         answer_format=form,
         gold_pages=page_refs(document, pages),
         answerable=answerable,
-        slices=_slices(row, form, sources, pages, types.get(_key(row), {})),
+        slices=_slices(row, form, sources, _layout(len(raw), answerable), types.get(_key(row), {})),
         problems=tuple(problems),
         row=row,
     )
 
 
+def _layout(pages: int, answerable: bool) -> tuple[str, ...]:
+    """The public scorers' groups by evidence pages: an unanswerable question with one page is in two."""
+    group = "single-page" if pages == 1 else "cross-page" if answerable else ""
+    return (*filter(None, [group]), *(() if answerable else ("unanswerable",)))
+
+
 def _slices(
-    row: Row, form: str, sources: list[Any], pages: tuple[int, ...], kind: Row
+    row: Row, form: str, sources: list[Any], layout: tuple[str, ...], kind: Row
 ) -> dict[str, tuple[str, ...]]:
     """The breakdowns of the papers: document type, evidence source and pages, format; V2's two more."""
-    layout = "single-page" if len(pages) == 1 else "cross-page" if pages else "unanswerable"
     slices = {
         "document_type": (str(row.get("doc_type", "")),),
         "evidence_source": tuple(dict.fromkeys(map(str, sources))),
-        "evidence_pages": (layout,),
+        "evidence_pages": layout,
         "answer_format": (form,),
     }
     if kind:

@@ -98,7 +98,7 @@ def join(name: str, rows: Iterator[tuple[int, Mapping[str, Any]]], questions: Se
 
 
 def _prediction(export: Export, question: Question, row: Mapping[str, Any]) -> Prediction | None:
-    """A row in the benchmark's own format; None where it holds no answer."""
+    """A row in the benchmark's own format; an empty response is a failure, None a row without any."""
     value = next((row[name] for name in export.fields if row.get(name) is not None), None)
     if value is None:
         return None
@@ -106,6 +106,8 @@ def _prediction(export: Export, question: Question, row: Mapping[str, Any]) -> P
         several = tuple(map(str, value))
         return Prediction(question.id, several[0], several[0], True, several=several, row=row)
     text = value if isinstance(value, str) else repr(value)
+    if not text.strip():
+        return Prediction(question.id, "", "", failure="error: the response is empty", row=row)
     answer = text if export.short else tagged_or_said(text)
     return Prediction(question.id, text, answer, has_tag=export.short, row=row)
 

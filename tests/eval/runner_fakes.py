@@ -67,7 +67,7 @@ def note(question_id: str) -> bool:
 
 
 class Fakes:
-    """Opens whatever is named, but no `broken` and no `killer`."""
+    """Opens whatever is named, but no `broken` and no `killer`; `endless` is never open, `late` late."""
 
     def ready(self, config: Any) -> None:
         """Loads nothing."""
@@ -81,6 +81,10 @@ class Fakes:
             raise InputError(f"{paths[0].name}: no PDF")
         if "killer" in paths[0].name:
             os._exit(9)
+        if "endless" in paths[0].name:
+            time.sleep(3600)
+        if "late" in paths[0].name:
+            time.sleep(0.5)
         yield FakeAsker(paths)
 
 

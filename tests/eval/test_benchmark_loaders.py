@@ -56,6 +56,24 @@ def test_a_row_becomes_a_question_with_sorted_pages_and_slices(mmlongbench: Path
     assert question.documents == (mmlongbench / "documents/a.pdf",)
 
 
+def test_questions_are_grouped_by_pages_as_the_public_scorers_group_them(mmlongbench: Path) -> None:
+    no = "Not answerable"
+    told = [("3", "[3]"), ("3", "[3, 5]"), ("3", "[]"), (no, "[]"), (no, "[3, 5]"), (f"{no} or none", "[3]")]
+    rows = [
+        MMLONGBENCH | {"question": str(n), "answer": answer, "evidence_pages": pages}
+        for n, (answer, pages) in enumerate(told)
+    ]
+    write(mmlongbench / "samples.json", rows)
+    assert [q.slices["evidence_pages"] for q in load("mmlongbench-v2", mmlongbench)] == [
+        ("single-page",),
+        ("cross-page",),
+        ("cross-page",),
+        ("unanswerable",),
+        ("unanswerable",),
+        ("single-page", "unanswerable"),
+    ]
+
+
 def test_broken_rows_are_kept_and_say_what_is_wrong(mmlongbench: Path) -> None:
     rows = [
         MMLONGBENCH | {"evidence_pages": "[0]"},

@@ -104,6 +104,17 @@ def test_rows_are_joined_and_nothing_disappears(tmp_path: Path) -> None:
     assert lacking.failure is not None and lacking.failure.startswith("missing") and lacking.pages is None
 
 
+@pytest.mark.parametrize("name", sorted(set(EXPORTS) - {"docscope"}))
+def test_an_empty_response_is_a_failure_and_no_answer(name: str, tmp_path: Path) -> None:
+    asked = question(name, 1)
+    key = {
+        k: asked.row[k] for k in ("doc_id", "question", "question_id", "financebench_id") if k in asked.row
+    }
+    path = write_lines(tmp_path / "p.jsonl", [key | {EXPORTS[name].fields[0]: " \n"}])
+    found = read_predictions(name, path, [asked])
+    assert found.predictions[asked.id].failure == "error: the response is empty" and found.missing == ()
+
+
 def test_white_space_in_a_question_does_not_part_it_from_its_prediction(tmp_path: Path) -> None:
     rows = [{"doc_id": "a.pdf", "question": " How many\n1? ", "response": "Five: <answer>5</answer>"}]
     (tmp_path / "p.json").write_text(json.dumps(rows))
@@ -221,12 +232,13 @@ def test_a_short_answer_is_found_in_a_response(text: str, expected: str) -> None
 def make_run(folder: Path, name: str, data: Path, rows: list[dict[str, Any]]) -> Path:
     from eval.benchmarks import load
     from eval.digest import data_digest
+    from eval.identity import FORMAT
 
     questions = load(name, data)
     folder.mkdir()
     told = {"name": name, "data": str(data), "pdfs": None, "split": None}
     identity = {"benchmark": name, "data": data_digest(questions), "config": {}}
-    manifest = {"format": 1, "identity": identity, "benchmark": told, "sittings": []}
+    manifest = {"format": FORMAT, "identity": identity, "benchmark": told, "sittings": []}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / "ids.txt").write_text("".join(f"{q.id}\n" for q in questions))
     write_lines(folder / "infer.jsonl", rows)

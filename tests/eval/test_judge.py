@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,31 @@ def test_mmlongbench_v2_gets_two_flags_and_at_most_12000_characters(asked: Quest
     score = Judge("mmlongbench-v2", model).answer(asked, predicted(asked, "x" * 20_000))
     assert score.score == 0.0 and score.abstained
     assert text_of(model.requests[0]).count("x") < 12_100
+
+
+def test_v2_s_judge_is_told_question_reference_format_and_response_and_must_give_two_flags(
+    asked: Question,
+) -> None:
+    model = ScriptedModel(good)
+    widened = replace(asked, question="How \n many?", answer="Not answerable or 0 or none")
+    Judge("mmlongbench-v2", model).answer(widened, predicted(asked, "There are none."))
+    text = text_of(model.requests[0])
+    for line in (
+        "Question: How many?",
+        "Reference answer: Not answerable or 0 or none",
+        "Format of the reference answer: Str",
+        "<response>\nThere are none.\n</response>",
+    ):
+        assert f"\n{line}\n" in text
+    schema = model.requests[0].schema
+    assert schema is not None and schema["required"] == ["equivalent", "abstained", "reason"]
+    assert schema["additionalProperties"] is False
+
+
+def test_a_reply_with_one_flag_only_is_no_verdict_of_v2(asked: Question) -> None:
+    for reply in ('{"equivalent": true}', '{"equivalent": true, "abstained": "no"}'):
+        model = ScriptedModel(lambda request, reply=reply: reply)
+        assert Judge("mmlongbench-v2", model).answer(asked, predicted(asked)).score is None
 
 
 def test_the_rules_of_v1_get_a_short_answer_that_the_model_takes_out(asked: Question) -> None:

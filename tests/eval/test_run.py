@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,15 @@ import pytest
 from runner_fakes import HERE, WORKER, write_benchmark
 
 from eval import run as run_module
+from eval.benchmarks import GoldFact, GoldRegion, Question
+from eval.digest import data_digest
 from eval.identity import Identity, read_manifest
 from eval.job import Job
 from eval.rows import scan_rows
 from eval.run import Outcome, run
 from eval.runs import open_run, read_ids
 from indexes.errors import InputError
+from indexes.types import BBox, PageRef
 
 PLAIN = [("a", "what?"), ("b", "what?"), ("a", "and what?"), ("c", "what?"), ("a", "and then?")]
 
@@ -175,6 +179,26 @@ def test_a_bad_document_fails_its_questions_and_no_others(notes: Path, tmp_path:
     assert status["q2"] == status["q4"] == "error: the worker process died (exit code 9)"
 
 
+def test_a_document_that_is_never_open_fails_its_questions_and_the_run_goes_on(
+    notes: Path, tmp_path: Path
+) -> None:
+    questions = [("endless", "what?"), ("a", "what?"), ("endless", "and?"), ("b", "what?")]
+    data = write_benchmark(tmp_path / "data", questions)
+    assert go(data, tmp_path / "run", open_seconds=1.0).failed == 2
+    status = [row["status"] for row in rows_of(tmp_path / "run")]
+    assert status[0] == status[2] == "error: endless.pdf not open after 1 seconds"
+    assert status[1] == status[3] == "ok"
+    assert "endless.pdf not open after 1 seconds (opening q" in (tmp_path / "run/log.txt").read_text()
+
+
+def test_a_document_may_take_longer_than_a_question(
+    notes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "question_limit", lambda config: 0.2)
+    data = write_benchmark(tmp_path / "data", [("late", "what?")])
+    assert go(data, tmp_path / "run", workers=1).failed == 0
+
+
 def test_a_question_whose_worker_dies_is_tried_once_more(notes: Path, tmp_path: Path) -> None:
     data = write_benchmark(
         tmp_path / "data", [("a", "crashes"), ("a", "dies once"), ("a", "what?"), ("b", "what?")]
@@ -205,6 +229,47 @@ def test_a_folder_of_another_config_or_of_other_data_is_refused(
         go(other, tmp_path / "run")
 
 
+def test_a_run_is_not_taken_up_where_an_answer_got_another_format(notes: Path, tmp_path: Path) -> None:
+    row = {"doc_id": "a.pdf", "doc_type": "t", "question": "what?", "answer": "5", "evidence_pages": "[1]"}
+    samples = [row | {"evidence_sources": "[]", "answer_format": "Int"}]
+    (tmp_path / "samples.json").write_text(json.dumps(samples))
+    assert go(tmp_path, tmp_path / "run", benchmark="mmlongbench-v1").new == 1
+    samples[0]["answer_format"] = "Str"
+    (tmp_path / "samples.json").write_text(json.dumps(samples))
+    with pytest.raises(InputError, match="a run on other data"):
+        go(tmp_path, tmp_path / "run", benchmark="mmlongbench-v1")
+
+
+CHANGES: dict[str, Any] = {
+    "id": "q9",
+    "question": "which?",
+    "documents": (Path("b.pdf"),),
+    "answer": "6",
+    "answer_format": "Str",
+    "answerable": False,
+    "gold_pages": (PageRef("a", 4),),
+    "gold_regions": (GoldRegion("e1", PageRef("a", 3), BBox(0, 0, 1, 1), "text"),),
+    "gold_facts": (GoldFact("f1", "e2", "It is 5."),),
+}
+LEFT_ALONE = {"slices", "problems", "split", "row"}
+"""Breakdowns of tables, what is on disk, and the row that all else was read from."""
+
+
+@pytest.mark.parametrize("name", sorted(field.name for field in fields(Question)))
+def test_whatever_decides_a_score_makes_other_data(name: str) -> None:
+    three = PageRef("a", 3)
+    region = GoldRegion("e1", three, BBox(0, 0, 1, 1), "table")
+    whole = Question(
+        "q1", "what?", (Path("a.pdf"),), "5", "Int", (three,), True,
+        gold_regions=(region,), gold_facts=(GoldFact("f1", "e1", "It is 5."),),
+    )  # fmt: skip
+    if name in LEFT_ALONE:
+        changed: Any = {"slices": {"x": ("y",)}, "problems": ("p",), "split": "dev", "row": {"a": 1}}[name]
+        assert data_digest([replace(whole, **{name: changed})]) == data_digest([whole])
+    else:
+        assert data_digest([replace(whole, **{name: CHANGES[name]})]) != data_digest([whole])
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(data: Path, notes: Path, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run/thesis.tex").write_text("mine")
@@ -217,11 +282,12 @@ def test_a_folder_that_holds_something_else_is_left_alone(data: Path, notes: Pat
     "manifest",
     [
         "[" * 100_000,
-        '{"format": 1, "identity": {}, "sittings": []}',
-        '{"format": 1, "identity": {"benchmark": "b", "data": "d", "config": 5}, "sittings": []}',
-        '{"format": 1, "identity": {"benchmark": "b", "data": "d", "config": {}}, "sittings": [3]}',
-        '{"format": 1, "identity": {"benchmark": "b", "data": "d", "config": {}}, "sittings": [],'
+        '{"format": 2, "identity": {}, "sittings": []}',
+        '{"format": 2, "identity": {"benchmark": "b", "data": "d", "config": 5}, "sittings": []}',
+        '{"format": 2, "identity": {"benchmark": "b", "data": "d", "config": {}}, "sittings": [3]}',
+        '{"format": 2, "identity": {"benchmark": "b", "data": "d", "config": {}}, "sittings": [],'
         ' "benchmark": {"name": "b", "data": 7, "pdfs": null, "split": null}}',
+        '{"format": 1, "identity": {"benchmark": "b", "data": "d", "config": {}}, "sittings": []}',
     ],
 )
 def test_a_manifest_that_cannot_be_is_refused_in_one_line(
@@ -408,6 +474,7 @@ def test_wrong_options_are_one_line(data: Path, notes: Path, tmp_path: Path) -> 
     for options, message in (
         (["--benchmark", "financebanch"], "did you mean financebench"),
         (["--benchmark", "financebench", "--limit", "0"], "--limit 0: expected at least 1"),
+        (["--benchmark", "financebench", "--open-seconds", "0"], "--open-seconds 0: expected at least 1"),
         (["--benchmark", "financebench", "--ids", "nowhere.txt"], "nowhere.txt: cannot be read"),
         (["--benchmark", "financebench", "--config", "gpu"], "config 'gpu' is unknown"),
         (["--benchmark", "financebench", "--split", "dev"], "no split 'dev'"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from eval import smoke
-from eval.benchmarks import Question, load
+from eval.benchmarks import BENCHMARKS, Question, load
 from eval.comparing import measure, slice_tables, tables_of
 from eval.rules import Rules
 from eval.score import main
@@ -247,12 +247,13 @@ def test_hostile_names_stay_texts_in_every_format() -> None:
 
 def make_run(folder: Path, data: Path, rows: list[dict[str, Any]]) -> Path:
     from eval.digest import data_digest
+    from eval.identity import FORMAT
 
     folder.mkdir(parents=True)
     questions = load("docscope", data)
     told = {"name": "docscope", "data": str(data), "pdfs": None, "split": None}
     identity = {"benchmark": "docscope", "data": data_digest(questions), "config": {}}
-    manifest = {"format": 1, "identity": identity, "benchmark": told, "sittings": []}
+    manifest = {"format": FORMAT, "identity": identity, "benchmark": told, "sittings": []}
     (folder / "manifest.json").write_text(json.dumps(manifest))
     (folder / "ids.txt").write_text("".join(f"{q.id}\n" for q in questions))
     (folder / "infer.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -365,18 +366,22 @@ def test_scorers_load_no_model_library() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).stderr == b""
 
 
-def test_mmlongbench_figures_are_those_of_the_public_aggregate(tmp_path: Path) -> None:
-    from eval.metrics.mmlongbench import aggregate, score_answer
-
-    golds = [("4", "Int"), ("12.5%", "Float"), ("red fox", "Str"), ("Not answerable", "None"), ("5", "Int")]
-    preds = ["4", "13%", "red box", "Unanswerable", "Unanswerable"]
+def mmlongbench(folder: Path, golds: list[tuple[str, str]], name: str = "mmlongbench-v1") -> list[Question]:
     rows = [
         {"doc_id": f"d{i % 2}.pdf", "question": f"Q{i}?", "answer": a, "answer_format": f}
         | {"doc_type": "x", "evidence_pages": "[1]", "evidence_sources": "[]"}
         for i, (a, f) in enumerate(golds)
     ]
-    (tmp_path / "samples.json").write_text(json.dumps(rows))
-    questions = load("mmlongbench-v1", tmp_path)
+    (folder / "samples.json").write_text(json.dumps(rows))
+    return load(name, folder)
+
+
+def test_mmlongbench_figures_are_those_of_the_public_aggregate(tmp_path: Path) -> None:
+    from eval.metrics.mmlongbench import aggregate, score_answer
+
+    golds = [("4", "Int"), ("12.5%", "Float"), ("red fox", "Str"), ("Not answerable", "None"), ("5", "Int")]
+    preds = ["4", "13%", "red box", "Unanswerable", "Unanswerable"]
+    questions = mmlongbench(tmp_path, golds)
     said = [answered(q, pred) for q, pred in zip(questions, preds, strict=True)]
     found, _, _ = score_rows(questions, said, Rules("mmlongbench-v1"))
     run = ScoredRun("run", "mmlongbench-v1", tuple(found), Rules("mmlongbench-v1").names)
@@ -388,3 +393,108 @@ def test_mmlongbench_figures_are_those_of_the_public_aggregate(tmp_path: Path) -
     expected = aggregate(samples)
     assert figure(run, "accuracy", "official").value == pytest.approx(expected["accuracy"])
     assert figure(run, "answer_f1", "official").value == pytest.approx(expected["f1"])
+
+
+GOLDS = [("4", "Int"), ("red fox", "Str"), ("Not answerable", "None"), ("5", "Int"), ("6", "Int")]
+
+
+def half_answered(questions: list[Question]) -> list[dict[str, Any]]:
+    """Two right, an abstention, a failed row; the last question has none."""
+    said = [answered(q, a) for q, a in zip(questions, ["4", "red fox", "Unanswerable"], strict=False)]
+    return [*said, error_row(questions[3])]
+
+
+def official(name: str, questions: list[Question], rows: list[dict[str, Any]]) -> ScoredRun:
+    found, _, _ = score_rows(questions, rows, Rules(name))
+    return ScoredRun("run", name, tuple(found), Rules(name).names)
+
+
+def test_of_mmlongbench_a_question_without_an_answer_is_not_right_as_its_scorer_counts(
+    tmp_path: Path,
+) -> None:
+    from eval.metrics.mmlongbench import aggregate, aggregate_v2
+
+    questions = mmlongbench(tmp_path, GOLDS)
+    first = official("mmlongbench-v1", questions, half_answered(questions))
+    preds = ["4", "red fox", "Not answerable", "Fail to answer", "Fail to answer"]
+    samples = [
+        {"answer": a, "pred": p, "score": float(a == p)} for (a, _), p in zip(GOLDS, preds, strict=True)
+    ]
+    expected = aggregate(samples)
+    assert figure(first, "accuracy", "official") == figure(first, "accuracy", "strict")
+    assert (figure(first, "accuracy", "official").value, expected["accuracy"]) == (0.6, 0.6)
+    assert figure(first, "answer_f1", "official").value == pytest.approx(expected["f1"])
+    second = official("mmlongbench-v2", questions, half_answered(questions))
+    verdicts = [(True, False), (True, False), (True, True), (False, True), (False, True)]
+    judged = [
+        {"answer": a, "llm_judge": {"equivalent": same, "abstained": none}}
+        for (a, _), (same, none) in zip(GOLDS, verdicts, strict=True)
+    ]
+    assert aggregate_v2(judged)["f1"] > expected["f1"], "an empty response abstains"
+    assert figure(second, "answer_f1", "official").value == pytest.approx(aggregate_v2(judged)["f1"])
+    assert figure(second, "answer_f1", "strict").value == pytest.approx(expected["f1"])
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_docscope_alone_leaves_a_question_without_an_answer_out(name: str, questions: list[Question]) -> None:
+    rows = [perfect(questions[0]), error_row(questions[1])]
+    found, _, _ = score_rows(questions[:2], rows, Rules(name))
+    run = ScoredRun("run", name, tuple(found), Rules(name).names)
+    assert figure(run, "accuracy", "official").n == (1 if name == "docscope" else 2)
+    assert figure(run, "accuracy", "strict").n == 2 and figure(run, "page_f1", "official").n == 1
+
+
+def test_what_is_unscored_is_in_no_figure_while_what_failed_is_not_right(tmp_path: Path) -> None:
+    class Silent(Rules):
+        def answer(self, question: Question, prediction: Any) -> Any:
+            found = super().answer(question, prediction)
+            return replace(found, score=None) if question.question == "Q0?" else found
+
+    questions = mmlongbench(tmp_path, GOLDS)
+    found, _, _ = score_rows(questions, half_answered(questions), Silent("mmlongbench-v2"))
+    run = ScoredRun("run", "mmlongbench-v2", tuple(found), Silent("mmlongbench-v2").names)
+    for aggregate in ("official", "strict"):
+        assert (figure(run, "accuracy", aggregate).value, figure(run, "accuracy", aggregate).n) == (0.5, 4)
+    assert run.unscored == [questions[0].id]
+
+
+@pytest.mark.parametrize("name", ["mmlongbench-v1", "mmlongbench-v2"])
+def test_an_exported_run_has_the_official_figures_of_the_run(tmp_path: Path, name: str) -> None:
+    from eval.exports import from_row, missing, read_predictions, write_export
+    from eval.scoring import score
+
+    questions = mmlongbench(tmp_path, GOLDS, name)
+    rows = half_answered(questions)
+    run = official(name, questions, rows)
+    predictions = {q.id: missing(q) for q in questions}
+    predictions |= {q.id: from_row(q, row) for q, row in zip(questions, rows, strict=False)}
+    assert write_export(name, questions, predictions, tmp_path / "out.json") == len(questions)
+    back = read_predictions(name, tmp_path / "out.json", questions).predictions
+    again = replace(run, scored=tuple(score(q, back[q.id], Rules(name)) for q in questions))
+    for key in ("accuracy", "accuracy_answerable", "accuracy_unanswerable", "answer_f1"):
+        assert figure(again, key, "official") == figure(run, key, "official"), key
+
+
+def test_each_table_says_what_becomes_of_rows_without_an_answer(
+    tmp_path: Path, questions: list[Question]
+) -> None:
+    asked = mmlongbench(tmp_path, GOLDS)
+    run = official("mmlongbench-v1", asked, half_answered(asked))
+    assert any("rows without an answer count as wrong" in note for note in tables_of([measure(run)])[0].notes)
+    own = tables_of([measure(scored(questions, [perfect(questions[0])]))])[0].notes
+    assert any("official: as the public scorers count; rows without an answer leave" in note for note in own)
+
+
+@pytest.mark.parametrize(
+    ("answer", "score", "abstained"),
+    [("Unanswerable", 1.0, True), ("0", 1.0, False), ("None.", 1.0, False), ("3", 0.0, False)],
+)
+def test_by_rules_an_unanswerable_question_of_v2_admits_what_its_gold_names(
+    tmp_path: Path, answer: str, score: float, abstained: bool
+) -> None:
+    (asked,) = mmlongbench(tmp_path, [("Not answerable or 0 or none", "None")], "mmlongbench-v2")
+    (one,) = official("mmlongbench-v2", [asked], [answered(asked, answer)]).scored
+    assert (one.outcome.score, one.outcome.abstained) == (score, abstained)
+    plain = replace(asked, answer="Not answerable")
+    (one,) = official("mmlongbench-v2", [plain], [answered(plain, answer)]).scored
+    assert one.outcome.score == float(abstained)

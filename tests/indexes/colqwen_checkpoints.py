@@ -93,7 +93,7 @@ def other(family: str) -> Path:
 def _qwen3_5(colpali: Any) -> tuple[Any, Any]:
     import transformers
 
-    from eval.random_checkpoint import SPECIAL, random_processor
+    from eval.random_models import SPECIAL, random_processor
 
     like = random_processor("qwen3_vl")
     processor = colpali.ColQwen3_5Processor(
