@@ -15,7 +15,7 @@ MAX_NODES = 150
 _LIMIT = 1e18
 FACTORS = (1e3, 1e6, 1e9)  # scales that a text may leave unsaid
 
-_SCALED = re.compile(r"(\d+(?:\.\d+)?)\s?(thousand|million|billion|trillion)\b", re.IGNORECASE)
+_SCALED = re.compile(r"(?<!\d)(\d+(?:\.\d+)?)\s?(thousand|million|billion|trillion)\b", re.IGNORECASE)
 
 _WORDS = {
     word: value

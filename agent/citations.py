@@ -30,11 +30,11 @@ _CITATION = re.compile(
 _TAG = re.compile(r"<(/?)answer>", re.IGNORECASE)
 # What could start a citation or a tag when a document's text is written into the prose.
 _CITATION_START = re.compile(r"\[(?=\s*page\s*=)", re.IGNORECASE)
-_TAG_LIKE = re.compile(r"<(\s*/?\s*answer\s*)>", re.IGNORECASE)
+_TAG_LIKE = re.compile(r"<(\s*(?:/\s*)?answer\s*)>", re.IGNORECASE)
 _MARKER = re.compile(r"^(?:[-*•>](?:\s+|$))+")
 _MAX_PAGE_DIGITS = 9
 
-_TERMINAL = re.compile(r"(?:[.!?]+[\"'”’»)\]]*(?=\s)|[。！？]+)|\n")
+_TERMINAL = re.compile(r"(?:(?<![.!?])[.!?]++[\"'”’»)\]]*+(?=\s)|[。！？]+)|\n")
 _LAST_WORD = re.compile(r"[\w.]+$")
 _ABBREVIATIONS = frozenset(
     "mr mrs ms dr prof rev hon jr sr st e.g i.e etc vs cf al approx est ca inc ltd co corp llc bros ph.d m.d "

@@ -119,7 +119,8 @@ class Config(BaseModel):
         max_pages: pages read at most.
         unsupported: what becomes of an answer that does not follow from its facts even when revised: an
             abstention, or the answer, marked.
-        max_seconds: per question, indexing not counted; the first round is finished in any case.
+        max_seconds: per question, indexing not counted; the first round is finished in any case, and what
+            fails is not tried again afterwards.
         dpi: of rendered pages.
         ocr: whether pages without a text layer are read by OCR.
     """

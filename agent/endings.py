@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.coverage import with_coverage
+from agent.deadline import lasting
 from agent.replies import guarded, sound_costs
-from agent.state import Run, State, Timer, answered
+from agent.state import Run, State, Timer, answered, time_for
 from agent.trajectory import RoundRecord, StepError
 from agent.types import DraftAnswer, Objection, Usage
 from agent.verify import abstention, checked, marked, objection
 from indexes.plain import plain
+
+ANSWERING = 30.0
+"""Seconds that tries of an answer have in any case, so that one busy moment at the end loses no run."""
 
 
 def answer(state: State, run: Run) -> State:
@@ -17,7 +21,7 @@ def answer(state: State, run: Run) -> State:
     timer, errors = Timer(run.clock), list[StepError]()
     facts = state.get("facts", [])
     reply, costs = None, list[Usage]()
-    with guarded("answer", errors, costs):
+    with guarded("answer", errors, costs), lasting(time_for(state, run, timer, ANSWERING)):
         given = run.reader.answer(state["question"], state["strategy"], facts)
         reply = checked(sound_costs(given), facts)
     update: State = {"errors": errors, "seconds": {"answer": timer()}}
@@ -60,7 +64,7 @@ def verify(state: State, run: Run) -> State:
     why = _objection(reply, state)
     update: State = {"revised": why}
     if why is not None:
-        revision, cost = _revision(Objection(reply, why), state, run, errors)
+        revision, cost = _revision(Objection(reply, why), state, run, errors, timer)
         if revision is None or _objection(revision, state) is not None:
             notes = () if revision is None else revision.notes
             revision = abstention(f"the answer {plain(reply.text, 80)!r} was not let through: {why}")
@@ -85,14 +89,14 @@ def _objection(reply: DraftAnswer, state: State) -> str | None:
 
 
 def _revision(
-    against: Objection, state: State, run: Run, errors: list[StepError]
+    against: Objection, state: State, run: Run, errors: list[StepError], timer: Timer
 ) -> tuple[DraftAnswer | None, Usage]:
     """The reader's second answer and what it cost; None where it fails, or no fact is borne out anyway."""
     facts = state.get("facts", [])
     if all(fact.support == "none" for fact in facts):
         return None, Usage()
     revision, costs = None, list[Usage]()
-    with guarded("verify", errors, costs):
+    with guarded("verify", errors, costs), lasting(time_for(state, run, timer, ANSWERING)):
         given = run.reader.answer(state["question"], state["strategy"], facts, against)
         revision = checked(sound_costs(given), facts)
     return revision, sum(costs, Usage()) if revision is None else revision.usage

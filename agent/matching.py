@@ -23,7 +23,7 @@ _NTH = {
         "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split(), 1
     )
 }
-_ELLIPSIS = re.compile(r"\s*(?:\.\.\.+|…)\s*")
+_ELLIPSIS = re.compile(r"(?:(?<!\s)\s+)?(?:\.\.\.+|…)\s*")
 _DIGIT_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _KEPT = re.compile(r"(?<=\d)\.(?=\d)|[^\W_]")
 _RUN = re.compile(r"[^\W_]+")

@@ -24,6 +24,10 @@ class BusyModelError(ModelError):
     """The endpoint turned every try away, whatever it was asked: another request now would fare no better."""
 
 
+class OutOfTimeError(ModelError):
+    """Tries have failed, and the time that the run has left does not do for another."""
+
+
 class UnusableReplyError(ValueError):
     """A model replied, and its replies could not be used; `usage` is what they cost all the same."""
 

@@ -7,21 +7,23 @@ with what it has.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from agent.deadline import lasting
 from agent.grounding import Dropped, Grounded, evidence, ground
 from agent.ledger import record as record_facts
 from agent.matching import PageText
-from agent.models import BusyModelError, ModelError
+from agent.models import BusyModelError, ModelError, OutOfTimeError
 from agent.naming import page_name
 from agent.replies import guarded, sound_decision, sound_pages, sound_plan, sound_reading
 from agent.sifting import Sifted, sifted
-from agent.state import Labels, Run, State, Timer, spent
-from agent.stopping import stop_reason
+from agent.state import Labels, Run, State, Timer, spent, time_for
+from agent.stopping import gave_up, out_of_time, stop_reason
 from agent.trajectory import RoundRecord, StepError
 from agent.types import DecideTask, Decision, DraftAnswer, FactDraft, Plan, Reading, ReadTask, Usage
 from indexes.plain import plain
 from indexes.types import BBox, Page, PageRef
 from retrieval.types import RetrievedPage
 
+_NO_TIME = "the budget of seconds is spent"
 LISTED = 10  # pages of a ranking that a round records, read or not
 
 
@@ -29,7 +31,7 @@ def plan(state: State, run: Run) -> State:
     """Splits the question; a reader that fails leaves the question itself as the query."""
     timer, errors, question = Timer(run.clock), list[StepError](), state["question"]
     made = Plan("span", (question,), (question,))
-    with guarded("plan", errors):
+    with guarded("plan", errors), lasting(time_for(state, run, timer)):
         made = sound_plan(run.reader.plan(question, run.outline), question)
     update: State = {"strategy": made, "queries": made.queries, "errors": errors}
     return update | {"seconds": {"plan": timer()}, "usage": made.usage}
@@ -152,20 +154,23 @@ def _readings(
     """The pages read together, or where that fails each alone, where that makes sense and time is left."""
     if not pages:
         return []
-    parts = len(state["strategy"].parts)
+    parts, left = len(state["strategy"].parts), time_for(state, run, timer)
     vain = ""
-    with guarded("read", errors):
+    with guarded("read", errors), lasting(left):
         try:
             return [sound_reading(run.reader.read(_task(state, run, pages)), parts)]
         except BusyModelError:
             vain = "the endpoint turns every try away"
             raise
+        except OutOfTimeError:
+            vain = _NO_TIME
+            raise
     readings = []
     for page in pages if len(pages) > 1 else ():
         step = f"read {page_name(page.ref, several=run.several)}"
-        with guarded(step, errors):
-            if not vain and spent(state) + timer() >= run.config.max_seconds:
-                vain = "the budget of seconds is spent"
+        with guarded(step, errors), lasting(left):
+            if not vain and left() <= 0:
+                vain = _NO_TIME
             if vain:
                 raise ModelError(f"not read alone: {vain}")
             readings.append(sound_reading(run.reader.read(_task(state, run, [page])), parts))
@@ -258,9 +263,10 @@ def decide(state: State, run: Run) -> State:
     timer, latest, errors = Timer(run.clock), state["rounds"][-1], list[StepError]()
     tried = state.get("reply")
     decision = Decision("answer", "the reader could not decide")
-    with guarded("decide", errors):
+    with guarded("decide", errors), lasting(time_for(state, run, timer)):
         decision = sound_decision(run.reader.decide(_decide_task(state, run)))
-    stop = stop_reason(state, run, decision, failed=bool(errors))
+    late = gave_up(errors)
+    stop = "seconds" if late else stop_reason(state, run, decision, failed=bool(errors))
     cost, notes = _with_try(decision, tried if stop is None else None)
     before = latest.decision or Decision("answer", "")
     seconds = timer()
@@ -282,7 +288,7 @@ def decide(state: State, run: Run) -> State:
 
 def _decide_task(state: State, run: Run) -> DecideTask:
     latest, tried = state["rounds"][-1], state.get("reply")
-    late = spent(state) >= run.config.max_seconds
+    late = out_of_time(state, run)
     return DecideTask(
         question=state["question"],
         plan=state["strategy"],

@@ -290,7 +290,7 @@ ANSWER_IS = (
     r"(?! (?:worth|given|rounded|written|marked|scored|counted|recorded|correct|based|stated|found)\b)"
 )
 SAY_UNSPACED = (
-    r"(?:请|請|只|仅|僅|务必|必须|直接)*(?:回答|回复|回覆|输出|輸出|答复|答案[是为為])|"
+    r"(?:回答|回复|回覆|输出|輸出|答复|答案[是为為])|"
     r"(?:と|とだけ)(?:答え|回答|出力|返答|返信)|(?:答え|回答|正解)は|"
     r"(?:라고|으로|로)(?:만)?(?:답|대답|응답|출력)|답은"
 )
@@ -343,5 +343,6 @@ def _bare_character(character: str) -> str:
 
 def spaced(pattern: str) -> re.Pattern[str]:
     """A pattern whose spaces stand for what divides words, for text made bare; what repeats is bounded."""
-    bounded = pattern.replace(")*", "){0,12}")
+    bounded = pattern.replace(")*", "){0,12}").replace(")+", "){1,12}")
+    bounded = bounded.replace(r"\w*", r"[^\W_]*").replace(r"\w+", r"[^\W_]+")  # `_` divides words
     return re.compile(r"(?<!\w)(?:" + bounded.replace(" ?", r"[\W_]{0,3}").replace(" ", _GAP) + r")(?!\w)")

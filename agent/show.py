@@ -14,7 +14,7 @@ from indexes.types import PageRef
 
 MAX_OTHER = 8
 _AMOUNT = re.compile(
-    r"(?<![\w.,])[$€£¥]?(?P<number>-?\d{1,3}(?:,\d{3})+(?:\.\d+)?|-?\d+(?:\.\d+)?)"
+    r"(?<![\w.,])[$€£¥]?(?P<number>-?\d{1,3}(?:,\d{3})++(?:\.\d++)?|-?\d++(?:\.\d++)?)"
     r"(?:\s?%|\s(?P<scale>thousand|million|billion|trillion)\b)?(?![\w,]*\d)"
 )
 MAX_TEXT = 240  # characters

@@ -219,6 +219,12 @@ def spent(state: State) -> float:
     return sum(state.get("seconds", {}).values())
 
 
+def time_for(state: State, run: "Run", timer: "Timer", least: float = 0.0) -> Callable[[], float]:
+    """What says how many seconds a step has left that `timer` times: the budget's, `least` in any case."""
+    given = max(least, run.config.max_seconds - spent(state))
+    return lambda: given - timer()
+
+
 class Timer:
     """Seconds since it was made."""
 

@@ -1,7 +1,10 @@
 """Why a run goes on or ends: its budgets, the reason that is recorded, the graph's edges."""
 
+from collections.abc import Iterable
+
+from agent.models import OutOfTimeError
 from agent.state import Run, State, spent
-from agent.trajectory import StopReason
+from agent.trajectory import StepError, StopReason
 from agent.types import Decision
 
 
@@ -12,9 +15,19 @@ def exhausted(state: State, run: Run) -> StopReason | None:
         return "rounds"
     if seen >= run.config.max_pages:
         return "pages"
-    if spent(state) >= run.config.max_seconds:
+    if out_of_time(state, run):
         return "seconds"
     return "nothing_left" if seen >= sum(run.sizes.values()) else None
+
+
+def out_of_time(state: State, run: Run) -> bool:
+    """Whether the seconds are spent, or too few are left for what the round's calls still had to wait for."""
+    return spent(state) >= run.config.max_seconds or gave_up(state["rounds"][-1].errors)
+
+
+def gave_up(errors: Iterable[StepError]) -> bool:
+    """Whether a call was given up because no time was left for another try."""
+    return any(error.kind == OutOfTimeError.__name__ for error in errors)
 
 
 def stop_reason(state: State, run: Run, decision: Decision, *, failed: bool) -> StopReason | None:
@@ -34,7 +47,8 @@ def stop_reason(state: State, run: Run, decision: Decision, *, failed: bool) -> 
         if state.get("reply") is not None:
             return "abstained"
         # Where nothing was read since the reader asked for more, it did not come to have enough.
-        return over if over is not None and not latest.read and latest.number > 1 else "answered"
+        unread = not latest.read or gave_up(latest.errors)
+        return over if over is not None and unread and latest.number > 1 else "answered"
     if over is not None:
         return over
     new = set(decision.queries) - set(state.get("asked", ()))

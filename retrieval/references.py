@@ -97,9 +97,11 @@ def sheet_references(query: str, pages: int) -> list[SheetReference]:
 def _numbers(text: str) -> list[tuple[tuple[str, ...], str]]:
     """`3-5 and 9` -> `[(("3", "4", "5"), "3-5"), (("9",), "9")]`."""
     found = []
-    for part in re.split(r"\s*(?:,|\band\b|&|\bor\b)\s*", text):
+    for part in re.split(r"(?:(?<!\s)\s+)?(?:,|\band\b|&|\bor\b)\s*", text):
         ends = [
-            str(NUMBERS.get(e.lower(), e)) for e in re.split(r"\s*(?:-|–|—|\bto\b|\bthrough\b)\s*", part) if e
+            str(NUMBERS.get(e.lower(), e))
+            for e in re.split(r"(?:(?<!\s)\s+)?(?:-|–|—|\bto\b|\bthrough\b)\s*", part)
+            if e
         ]
         if len(ends) == 2 and all(e.isdigit() for e in ends):
             low, high = int(ends[0]), int(ends[1])

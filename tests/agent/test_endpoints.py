@@ -16,6 +16,7 @@ from agent.config import Endpoint, View
 from agent.models import ModelError, Picture, Request
 from agent.readers.chat import ChatModel, patience
 from agent.readers.chat.patience import retry_after, wait_before
+from agent.readers.generative.replies import ask as ask_model
 from indexes.errors import InputError
 
 SCHEMA = {
@@ -396,3 +397,24 @@ def test_pictures_are_sent_as_they_are() -> None:
     url = parts[1]["image_url"]["url"]
     sent = Image.open(io.BytesIO(base64.b64decode(re.sub("^data:image/png;base64,", "", url))))
     assert sent.size == (84, 56) and sent.getpixel((3, 3)) == (0, 128, 0)
+
+
+def test_replies_of_which_nothing_could_be_used_are_not_given_again() -> None:
+    rubbish = [Says("I think it is 42."), Says("", refusal="I can't help."), Says("still no JSON")]
+    with serving([rubbish[0], rubbish[2], rubbish[1], Says("once more"), Says({"a": 1})]) as server:
+        for sent, value in ((2, None), (3, None), (5, {"a": 1}), (5, {"a": 1})):
+            heard = ask_model(model(server, cache=True), ASK, dict)
+            assert (len(server.requests), heard.value) == (sent, value)
+    assert heard.usage.calls == 2 and heard.usage.cost == 0 and "asked again" in heard.notes[0]
+
+
+def test_without_a_cache_or_its_files_there_is_nothing_to_forget() -> None:
+    with serving([Says({"a": 1})]) as server:
+        model(server).forget(ASK)
+        kept = model(server, cache=True)
+        kept.forget(ASK)
+        assert not kept.complete(ASK).cached and kept.complete(ASK).cached
+        model(server).forget(ASK)
+        assert kept.complete(ASK).cached
+        kept.forget(ASK)
+        assert not kept.complete(ASK).cached

@@ -34,8 +34,9 @@ def run_on(server: ScriptedServer, *, order: tuple[int, ...] = (3, 2, 1), **dial
     document, view = SeenDocument(), View(images=False)
     endpoint = Endpoint(base_url=server.base_url, timeout=5.0, cache=dials.pop("cache", False), retries=1)
     reader = GenerativeReader(ChatModel("m", endpoint, view, sleep=lambda seconds: None), view)
+    options = {name: dials.pop(name) for name in ("keep", "watch") if name in dials}
     run = make_run(reader, document=document, retriever=FakeRetriever(document, order), **{"k": 1, **dials})
-    trajectory = ask(QUESTION, run, question_id="q1", model="pagetrail/test")
+    trajectory = ask(QUESTION, run, question_id="q1", model="pagetrail/test", **options)
     assert Trajectory.from_row(json.loads(trajectory.line())).row() == trajectory.row()
     return trajectory
 
@@ -231,3 +232,36 @@ def test_a_picture_for_which_nothing_is_left_has_the_smallest_size_and_more_toke
         size = costs.picture_size(name, 800, 1000, most)
         assert min(size) > 0
         assert costs.picture_tokens(name, *size) <= most or costs.picture_tokens(name, *size) >= 3
+
+
+def test_a_run_that_failed_over_rubbish_asks_anew_when_it_is_asked_again() -> None:
+    replies = [Says("I think it is 42."), Says("still no JSON"), Says(answering("1,577", "f1"))]
+    with serving(roles(answer=replies)) as server:
+        failed = run_on(server, cache=True)
+        assert failed.stop == "error" and failed.failure is not None
+        assert run_on(server, cache=True).answer == "1,577"
+    assert [len(asked(server, role)) for role in ("Plan", "Read", "Decide", "Answer")] == [1, 1, 1, 3]
+
+
+@pytest.mark.parametrize("step", ["plan", "read", "decide"])
+def test_a_run_with_rubbish_in_it_that_is_broken_off_ends_as_an_undisturbed_one(
+    step: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def timeless(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: timeless(v) for k, v in value.items() if k not in ("seconds", "timings", "config")}
+        return [timeless(v) for v in value] if isinstance(value, list) else value
+
+    def stopping(name: str, state: Any) -> None:
+        if name == step:
+            raise KeyboardInterrupt
+
+    script = roles(plan=Says("qq"), decide=Says("qq"), answer=Says(answering("1,577", "f1")))
+    with serving(script) as server:
+        whole = run_on(server, cache=True, keep=True, rounds=2)
+        monkeypatch.setenv("PAGETRAIL_CACHE", str(tmp_path / "another"))
+        with pytest.raises(KeyboardInterrupt):
+            run_on(server, cache=True, keep=True, watch=stopping, rounds=2)
+        resumed = run_on(server, cache=True, keep=True, rounds=2)
+    assert whole.answer == "1,577" and whole.plan.notes and whole.rounds[0].notes
+    assert timeless(resumed.row()) == timeless(whole.row())

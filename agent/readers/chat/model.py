@@ -1,5 +1,7 @@
 """A model behind an endpoint: asks, waits, retries, remembers replies, counts what they cost."""
 
+import contextlib
+import contextvars
 import hashlib
 import json
 import threading
@@ -10,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent.config import Endpoint, View
-from agent.models import BusyModelError, Completion, ModelError, Request
+from agent.deadline import seconds_left
+from agent.models import BusyModelError, Completion, ModelError, OutOfTimeError, Request
 from agent.readers.chat import costs
 from agent.readers.chat.patience import gate, retry_after, wait_before, within
 from agent.readers.chat.providers import (
@@ -93,6 +96,7 @@ class ChatModel:
 
         Raises:
             ModelError: there is no reply; retries are over, or the endpoint refuses the request.
+            OutOfTimeError: there is no reply, and before another try the run's time would be over.
             InputError: the endpoint cannot be reached at all, refuses the key, or has no such model.
         """
         file = entry(KIND, self._key(request))
@@ -113,10 +117,19 @@ class ChatModel:
             write_json(file, {"text": reply.text, "stop": reply.stop, **counts})
         return completion
 
+    def forget(self, request: Request) -> None:
+        """Takes the reply to a request out of the cache: asked again, the endpoint is asked."""
+        if self.endpoint.cache:
+            with contextlib.suppress(OSError):
+                entry(KIND, self._key(request)).unlink()
+
     def complete_all(self, requests: Sequence[Request]) -> list[Completion | ModelError]:
         """Answers requests, as many at a time as the endpoint's config lets."""
         with ThreadPoolExecutor(min(len(requests), self.endpoint.concurrency) or 1) as pool:
-            return list(pool.map(self._or_error, requests))
+            contexts = [contextvars.copy_context() for _ in requests]
+            return list(
+                pool.map(lambda context, request: context.run(self._or_error, request), contexts, requests)
+            )
 
     def _or_error(self, request: Request) -> Completion | ModelError:
         try:
@@ -170,7 +183,11 @@ class ChatModel:
             except Exception as error:
                 fault = _Fault.of(error)
                 self._refuse(fault, attempt, error, plain_request=request.schema is None)
-                self._sleep(wait_before(attempt, fault.asked))
+                wait = wait_before(attempt, fault.asked)
+                if wait >= seconds_left():
+                    text = f"{self._vain(attempt)}, and no time for another: {self._said(error)}"
+                    raise OutOfTimeError(text) from error
+                self._sleep(wait)
                 continue
             self._answered = True
             return reply
@@ -212,10 +229,12 @@ class ChatModel:
         if fault.unreachable and not self._answered and attempt > min(1, self.endpoint.retries):
             raise InputError(f"{place}: cannot be reached: {said}; is the server running?") from error
         if attempt > self.endpoint.retries:
-            tries = f"{attempt} tries" if attempt > 1 else "1 try"
-            text = f"{place}: no reply after {tries}: {said}"
+            text = f"{self._vain(attempt)}: {said}"
             # A timeout may be the fault of what was asked: less may come in time.
             raise (BusyModelError(text) if fault.status is not None else ModelError(text)) from error
+
+    def _vain(self, tries: int) -> str:
+        return f"{where(self.endpoint)}: no reply after {tries} tr{'ies' if tries > 1 else 'y'}"
 
     def _said(self, error: Exception) -> str:
         text = f"{type(error).__name__}: {error}"

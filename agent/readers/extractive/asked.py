@@ -92,7 +92,9 @@ _FILLERS = frozenset(
 
 def asked_item(folded: str) -> LineItem | None:
     """The longest line item that the asking clause names, if nothing else there narrows it."""
-    clause = re.sub(r"(?:[\w&.-]+ ){0,2}?[\w&.-]+'s\b|[?,.;:]", " ", asking_clause(folded))
+    clause = re.sub(
+        r"(?:(?<![\w&.-])|(?<='s))(?:[\w&.-]+ ){0,2}?[\w&.-]+'s\b|[?,.;:]", " ", asking_clause(folded)
+    )
     words = clause.split()
     for size in range(min(7, len(words)), 0, -1):
         for start in range(len(words) - size + 1):

@@ -124,7 +124,7 @@ def enumerated(sentence: str) -> tuple[str, ...]:
 def _members(clause: str) -> tuple[str, ...]:
     """The parts of a clause; a comma before the last `and` parts, then the other `and`s do not."""
     serial = bool(re.search(r",\s+(?:and|or)\s", clause))
-    pieces = re.split(r",\s+(?:(?:and|or)\s+)?" if serial else r",\s+|\s+(?:and|or)\s+", clause)
+    pieces = re.split(r",\s+(?:(?:and|or)\s+)?" if serial else r",\s+|(?<!\s)\s+(?:and|or)\s+", clause)
     parts = []
     for piece in pieces:
         text = re.split(r"\s(?:where|which|who|that|when|because)\s", f" {piece.strip(' .,:;')} ")[0].strip()

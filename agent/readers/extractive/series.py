@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from agent.readers.extractive.text import Number, numbers
 
 _YEARS = re.compile(
-    r"(?:19|20)\d\d(?:\s*,?\s*(?:and|or|to|,)\s*(?:(?:fiscal|in|\w+ \d{1,2},?)\s*)?(?:19|20)\d\d)+"
+    r"(?:19|20)\d\d(?:\s*+(?:,\s*+)?(?:and|or|to|,)\s*+(?:(?:fiscal|in|\w+ \d{1,2},?)\s*+)?(?:19|20)\d\d)+"
 )
 _BETWEEN = re.compile(
-    r"\s*(?:thousand|million|billion|percent|shares|%)?\s*(?:\([^()]*\)\s*)?,?\s*(?:and|or|to|"
-    r"compared (?:to|with)|from)?"
-    r"\s*(?:approximately|about)?\s*(?:US)?[$€£¥]?\s*"
+    r"\s*+(?:(?:thousand|million|billion|percent|shares|%)\s*+)?(?:\([^()]*\)\s*+)?(?:,\s*+)?"
+    r"(?:(?:and|or|to|compared (?:to|with)|from)\s*+)?(?:(?:approximately|about)\s*+)?(?:US)?[$€£¥]?\s*+"
 )
 
 

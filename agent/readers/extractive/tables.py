@@ -87,7 +87,7 @@ _UNIT_NOTE = re.compile(
 def _scale(text: str) -> float | None:
     match = re.search(r"\b(?:in|\$|us\$|usd|dollars?)?\s*\(?\b(thousand|million|billion)s?\b(?: of)?", text)
     if not match or not re.search(
-        r"\(.*?(?:thousand|million|billion)|\b(?:in|amounts in|dollars in) (?:thousand|million|billion)|"
+        r"\([^(\n]*?(?:thousand|million|billion)|\b(?:in|amounts in|dollars in) (?:thousand|million|billion)|"
         r"\$ ?(?:in )?(?:thousand|million|billion)s\b",
         text,
     ):

@@ -24,9 +24,13 @@ _FISCAL = re.compile(
     r"\b(?:FY|fiscal(?: year)?|F|Q[1-4](?: of)?)\s*['’]?((?:19|20)\d\d|\d\d)\b", re.IGNORECASE
 )
 _NUMBER = re.compile(
-    r"(?P<open>\()?\s*(?P<sign>[-−–])?\s*(?P<currency>US\$|[$€£¥])?\s*(?P<minus>[-−–])?"
-    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)\s*(?P<percent>%)?"
+    r"(?:(?P<open>\()\s*+)?(?:(?P<sign>[-−–])\s*+)?(?:(?P<currency>US\$|[$€£¥])\s*+)?(?P<minus>[-−–])?"
+    r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:\s*+(?P<percent>%))?"
 )
+_GOES_ON = re.compile(r"[^\W\d_]|[-/.]\d|,\d")
+_CLOSED = re.compile(r"\s*\)")
+_SCALE = re.compile(r"\s*(thousand|million|billion|trillion)s?\b", re.IGNORECASE)
+_PERCENT = re.compile(r"\s*(?:percent|per cent)\b")
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 NUMBER_WORDS = {
     word: value
@@ -133,19 +137,18 @@ def numbers(text: str) -> list[Number]:
     """The numbers of a text in order; digits inside a word (`10K`, `Q3`, `iOS9`) are none."""
     found = []
     for match in _NUMBER.finditer(text):
-        start = match.start("digits")
-        before, after = text[:start][-1:], text[match.end("digits") :]
-        if before.isalpha() or re.match(r"[^\W\d_]|[-/.]\d|,\d", after):
+        start, end = match.span("digits")
+        before = text[max(0, start - 2) : start]
+        if before[-1:].isalpha() or _GOES_ON.match(text, end):
             continue
-        if before in ("/", ".") or (before == "-" and re.search(r"[\w]-$", text[:start])):
+        if before.endswith(("/", ".")) or re.fullmatch(r"\w-", before):
             continue
         negative = bool(match["sign"] or match["minus"])
-        closing = after.lstrip().startswith(")")
-        if match["open"] and (closing or match["percent"]) and not match["percent"]:
+        if match["open"] and not match["percent"] and _CLOSED.match(text, end):
             negative = True
         value = float(match["digits"].replace(",", ""))
-        scale = re.match(r"\s*(thousand|million|billion|trillion)s?\b", after, re.IGNORECASE)
-        percent = bool(match["percent"]) or bool(re.match(r"\s*(?:percent|per cent)\b", after))
+        scale = _SCALE.match(text, end)
+        percent = bool(match["percent"]) or bool(_PERCENT.match(text, end))
         shown = ("-" if negative else "") + match["digits"] + ("%" if match["percent"] else "")
         found.append(
             Number(
@@ -155,7 +158,7 @@ def numbers(text: str) -> list[Number]:
                 match["currency"] or "",
                 SCALES[scale.group(1).lower()] if scale else 1.0,
                 start,
-                match.end("percent") if match["percent"] else match.end("digits"),
+                match.end("percent") if match["percent"] else end,
             )
         )
     return found

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
+from agent.deadline import seconds_left
 from agent.models import Completion, Model, ModelError, Request
 from agent.readers.generative.sizes import check_fits, fits
 from agent.types import Usage
@@ -71,6 +72,15 @@ class Several(Protocol):
         ...
 
 
+@runtime_checkable
+class Keeping(Protocol):
+    """A model that keeps its replies, and gives them again where it is asked the same."""
+
+    def forget(self, request: Request) -> None:
+        """Keeps the reply to a request no longer."""
+        ...
+
+
 def _or_error(model: Model, request: Request) -> Completion | ModelError:
     try:
         check_fits(model, request)
@@ -82,8 +92,11 @@ def _or_error(model: Model, request: Request) -> Completion | ModelError:
 def _understood(
     completion: Completion, model: Model, request: Request, read: Callable[[Mapping[str, Any]], T]
 ) -> Heard[T]:
-    """The value of a reply, else of a second one that is asked for with the error."""
-    usage, notes = completion.usage, list[str]()
+    """The value of a reply, else of a second one that is asked for with the error.
+
+    Where neither can be used, neither is kept, so that a later run does not get them again.
+    """
+    usage, notes, asked = completion.usage, list[str](), [request]
     for attempt in (1, 2):
         if len(completion.text) > MAX_CHARACTERS:
             size = f"{len(completion.text):,} characters; the first {MAX_CHARACTERS:,} are read"
@@ -92,11 +105,12 @@ def _understood(
             value = _value(completion, read)
         except (ValueError, TypeError, RecursionError) as error:
             why = plain(str(error).encode("ascii", "replace").decode(), 100)
-            again = attempt == 1 and completion.stop != "refusal"
+            again = attempt == 1 and completion.stop != "refusal" and seconds_left() > 0
             notes.append(f"{request.role}: {why}{'; asked again' if again else ''}")
             if not again:
                 break
-            second = _or_error(model, _again(request, why))
+            asked.append(_again(request, why))
+            second = _or_error(model, asked[-1])
             if isinstance(second, ModelError):
                 notes.append(f"{request.role}: {plain(str(second), 200)}")
                 break
@@ -106,6 +120,9 @@ def _understood(
         if completion.stop == "length":
             notes.append(f"{request.role}: cut at {request.max_tokens} tokens; what came is used")
         return Heard(value, usage, tuple(notes))
+    if isinstance(model, Keeping):
+        for one in asked:
+            model.forget(one)
     return Heard(None, usage, tuple(notes))
 
 

@@ -12,7 +12,7 @@ LOOKALIKE = "‹"
 _TAG = re.compile(r"<(?=\s*[/|!?A-Za-z_<\uff5c\u2581])")
 _BLOCK = re.compile(r"^\s*\[\d+\]\s*(?:\([a-z]+\)\s*)?")
 _ROW = re.compile(r"^\s*\|\s*\d+\s*(?=\|)")
-_INST = re.compile(r"\[(?=\s*/?\s*INST\s*\])", re.IGNORECASE)
+_INST = re.compile(r"\[(?=\s*(?:/\s*)?INST\s*\])", re.IGNORECASE)
 
 
 def safe(text: str, limit: int | None = None) -> str:
