@@ -1,14 +1,16 @@
 """Search over a synthetic corpus as large as the disk allows: what a page costs, and what IVF saves.
 
     python benchmarks/scale.py                                   # 2,000 pages, some minutes
-    python benchmarks/scale.py --pages 10000 --folder /big/disk  # 1.9 GB of vectors, and 0.3 GB to find pages
+    python benchmarks/scale.py --pages 10000 --folder corpus     # 1.9 GB of vectors, and 0.3 GB to find pages
 
 Pages are made up (see `synthetic.py`), some documents of 250 pages, indexed and joined as real ones are;
 never more than a few of them are in memory. Exact search is the truth that recall is measured against.
+A folder that is named keeps the corpus, and a later run finds it there.
 Times are of one thread and count its CPU seconds, so that other work on the machine does not enter.
 """
 
 import argparse
+import shutil
 import sys
 import tempfile
 import time
@@ -23,6 +25,7 @@ from synthetic import page_vectors, query_of, write_document
 
 from indexes.encoders.protocol import QueryEmbedding
 from indexes.errors import run_command
+from indexes.index import PageIndex
 from indexes.ivf import Ivf, IvfSettings, open_or_build_ivf
 from indexes.joined import JoinedIndex
 from indexes.pooling import pool
@@ -48,26 +51,32 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=30, help="(default: %(default)s)")
     parser.add_argument("--k", type=int, default=10, help="of recall@k (default: %(default)s)")
     parser.add_argument("--nlist", type=int, help="lists; by default by the size")
-    parser.add_argument("--folder", type=Path, help="for the corpus; removed afterwards")
+    parser.add_argument("--folder", type=Path, help="for the corpus (default: one that is removed)")
     options = parser.parse_args()
     import torch  # as where a model embeds queries: exact search is quicker with it on some processors
 
     torch.set_num_threads(1)
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+    if options.folder is not None:
+        _measure(options.folder, options)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
         _measure(Path(folder), options)
     return 0
 
 
 def _measure(folder: Path, options: argparse.Namespace) -> None:
-    seconds, joined = timed(lambda: _corpus(folder, options.pages))
+    starts = range(0, options.pages, DOCUMENT)
+    folders = [folder / f"{start:06d}-{min(start + DOCUMENT, options.pages):06d}" for start in starts]
+    there = [f" ({'found' if path.exists() else 'made'})" for path in (folders[-1], folder / "ivf")]
+    seconds, joined = timed(lambda: JoinedIndex([_document(path) for path in folders]))
     vectors = sum(member.manifest["counts"]["vectors"] for member in joined.members)
-    size = _size(folder)
-    _line(f"{options.pages} pages, {vectors} vectors of 128 dimensions, {len(joined.members)} documents\n")
+    size = sum(map(_size, folders))
+    _line(f"{options.pages} pages, {vectors} vectors of 128 dimensions, {len(folders)} documents\n")
     _line("| | seconds | ms a page | MB | KB a page |\n|---|---|---|---|---|")
-    _row("making up and indexing the pages", seconds, size, options.pages)
+    _row("pages and their indexes" + there[0], seconds, size, options.pages)
     settings = IvfSettings(nlist=options.nlist)
     seconds, ivf = timed(lambda: open_or_build_ivf(joined, folder / "ivf", settings))
-    _row("the inverted file", seconds, _size(folder / "ivf"), options.pages)
+    _row("the inverted file" + there[1], seconds, _size(folder / "ivf"), options.pages)
     numbers = np.random.default_rng(1).choice(options.pages, options.queries, replace=False)
     truth = _truth(joined, [query_of(int(number)) for number in numbers], options.k)
     each = truth.seconds / options.pages
@@ -82,7 +91,7 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
         mark = " (default)" if tried == ivf.settings else ""
         _line(f"| {told} | {recall:.3f}{mark} | {seconds * 1000:.1f} | {seconds / truth.seconds:.3f} |")
     for with_ivf in (None, folder / "ivf"):
-        _memory(folder, with_ivf, size)
+        _memory(folders, with_ivf, size)
     _pooling(POOLED)
 
 
@@ -103,9 +112,14 @@ def timed(work: Callable[[], T]) -> tuple[float, T]:
     return time.process_time() - start, result
 
 
-def _corpus(folder: Path, pages: int) -> JoinedIndex:
-    spans = [range(first, min(first + DOCUMENT, pages)) for first in range(0, pages, DOCUMENT)]
-    return JoinedIndex([write_document(folder / f"d{s.start:06d}", f"d{s.start:06d}", s) for s in spans])
+def _document(folder: Path) -> PageIndex:
+    """The index of the pages that a folder is named after, made unless it is there."""
+    if not folder.exists():
+        made = folder.with_name("half-made")
+        shutil.rmtree(made, ignore_errors=True)
+        write_document(made, folder.name, range(*map(int, folder.name.split("-"))))
+        made.rename(folder)
+    return PageIndex.open(folder, checksums=False)
 
 
 def _truth(joined: JoinedIndex, queries: Sequence[QueryEmbedding], k: int) -> Truth:
@@ -139,9 +153,9 @@ def _curve(default: IvfSettings) -> list[IvfSettings]:
     return tried
 
 
-def _memory(folder: Path, ivf: Path | None, size: int) -> None:
+def _memory(folders: Sequence[Path], ivf: Path | None, size: int) -> None:
     """What a process needs that does nothing but open everything and search once."""
-    peak, before = memory_of_search(sorted(folder.glob("d*")), ivf)
+    peak, before = memory_of_search(folders, ivf)
     _line(
         f"\nA process that searches once by {'ivf' if ivf else 'exact'}: peak {peak / 1e6:.0f} MB, "
         f"{before / 1e6:.0f} MB of it before it opens anything. The indexes are {size / 1e6:.0f} MB: opening "
