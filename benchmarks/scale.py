@@ -148,7 +148,7 @@ def _curve(default: IvfSettings) -> list[IvfSettings]:
         tried.append(replace(default, neighbours=max(1, int(neighbours * factor))))
     for factor in (1 / 4, 1 / 2, 2):
         tried.append(replace(default, candidates=max(1, int(candidates * factor))))
-    for doubt in (0, 2, 3, 3.5, 4.5, 5):
+    for doubt in (0, 2, 3, 3.5, 4.5, 5, 6):
         tried.append(replace(default, doubt=doubt))
     return tried
 

@@ -8,6 +8,7 @@ compares them exactly, the likeliest first, so that codes and estimates only dec
 """
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -53,14 +54,15 @@ class IvfSettings:
         neighbours: vectors that it brings home.
         candidates: pages that are compared exactly, at most; four times `k` if that is more.
         doubt: how far above its estimate a page's score may lie before it is passed over, in standard
-            deviations of how far off the latest pages' were that were compared; infinite: none is.
+            deviations of how far off the latest pages' were that were compared; infinite: none is. The more
+            pages there are, the further off the worst of their estimates.
     """
 
     nlist: int | None = None
     nprobe: int | None = None
     neighbours: int | None = None
     candidates: int | None = None
-    doubt: float = 3.9
+    doubt: float | None = None
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -74,10 +76,10 @@ class IvfSettings:
         nlist = max(1, min(nlist, vectors))
         return IvfSettings(
             nlist,
-            min(nlist, self.nprobe or _between(16, nlist // 64, nlist)),
-            min(vectors, self.neighbours or _between(1000, pages * 2 // 5, 6000)),
-            min(pages, self.candidates or _between(100, pages // 5, 4000)),
-            self.doubt,
+            min(nlist, self.nprobe or max(16, nlist // 64)),
+            min(vectors, self.neighbours or max(1000, pages * 4 // 5)),
+            min(pages, self.candidates or max(100, pages // 5)),
+            3.9 + math.log(max(pages, 10_000) / 10_000) / 2 if self.doubt is None else self.doubt,
         )
 
 
@@ -151,10 +153,6 @@ class Ivf:
             np.ascontiguousarray(query, np.float32), told.neighbours, params=parameters
         )
         return likely_pages(similarities, rows, self._pages, max(told.candidates or 0, 4 * k))
-
-
-def _between(least: int, value: int, most: int) -> int:
-    return max(least, min(value, most))
 
 
 def open_or_build_ivf(
