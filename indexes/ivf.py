@@ -77,7 +77,7 @@ class IvfSettings:
         return IvfSettings(
             nlist,
             min(nlist, self.nprobe or max(16, nlist // 64)),
-            min(vectors, self.neighbours or max(1000, pages * 4 // 5)),
+            min(vectors, self.neighbours or max(1000, int(pages**1.5 / 250))),
             min(pages, self.candidates or max(100, pages // 5)),
             3.9 + math.log(max(pages, 10_000) / 10_000) / 2 if self.doubt is None else self.doubt,
         )
