@@ -21,9 +21,7 @@ from indexes.scan import Floats, Offsets
 from indexes.vectors import LONGEST
 
 ROWS = 24576  # vectors multiplied at a time where they lie
-COPIED = (
-    16384  # vectors of single pages copied together, to stay in the processor's cache, if a page has no more
-)
+COPIED = 8192  # vectors of single pages copied together, to stay in the cache, if a page has no more
 FOLD = 16  # at most so many neighbouring vectors are reduced to their maxima before pages are
 PAGE = 32  # a page of the usual length has at least so many folds: few of them reach into another page
 WIDTH = 32  # query vectors are padded to a multiple of it, which multiplies faster than fewer
