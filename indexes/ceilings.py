@@ -85,10 +85,7 @@ class Ceilings:
         blocks = (vectors[start : start + ROWS] for start in range(0, len(vectors), ROWS))
         folded = self._folded(blocks, min(ROWS, len(vectors)), -(-len(vectors) // fold), fold)
         # At its ends a page shares folds with its neighbours: their maxima count for it, too.
-        bounds = np.empty((len(filled), 2), np.int64)
-        bounds[:, 0] = offsets[filled] // fold
-        bounds[:, 1] = -(-offsets[filled + 1] // fold)
-        maxima = np.maximum.reduceat(folded, bounds.ravel()[:-1], axis=0)[::2]
+        maxima = _range_maxima(folded, offsets[filled] // fold, -(-offsets[filled + 1] // fold))
         return self._ceilings(maxima, filled, len(offsets) - 1)
 
     def of_each(self, pages: Sequence[NDArray[np.uint8]]) -> Floats:
@@ -98,7 +95,8 @@ class Ceilings:
         filled = np.flatnonzero(folds)
         rows = max(COPIED, int(folds.max(initial=0)) * FOLD)
         folded = self._folded(self._copied(pages, folds * FOLD, rows), rows, int(folds.sum()), FOLD)
-        maxima = np.maximum.reduceat(folded, (np.cumsum(folds) - folds)[filled], axis=0)
+        ends = np.cumsum(folds)
+        maxima = _range_maxima(folded, (ends - folds)[filled], ends[filled])
         return self._ceilings(maxima, filled, len(pages))
 
     def _copied(
@@ -121,10 +119,10 @@ class Ceilings:
             yield vectors[: end // width]
 
     def _folded(self, blocks: Iterable[Any], rows: int, folds: int, fold: int) -> NDArray[np.int16]:
-        """The maxima of bfloat16 products with each `fold` vectors: `(folds + 1, q or more)`, as bits.
+        """The maxima of bfloat16 products with each `fold` vectors: `(folds, q or more)`, as bits.
 
         Bits are compared as whole numbers: right among numbers that are not negative, and these stand above
-        all that are. The last row is 0: there ends a page that ends within the last fold, but isn't the last.
+        all that are.
 
         Args:
             blocks: vectors `(n, dim)` in bfloat16; but for the last block, `n` is a multiple of `fold`.
@@ -135,8 +133,7 @@ class Ceilings:
         import torch
 
         width = self._transposed.shape[1]
-        result = torch.empty((folds + 1, width), dtype=torch.int16)
-        result[folds] = 0
+        result = torch.empty((folds, width), dtype=torch.int16)
         products = torch.empty((-(-rows // fold) * fold, width), dtype=torch.bfloat16)
         done = 0
         for block in blocks:
@@ -163,6 +160,23 @@ class Ceilings:
         # What is no number, in a damaged file, says nothing of the pages that share a fold with it.
         result[filled] = np.where(np.isnan(highest), np.inf, highest)
         return result
+
+
+def _range_maxima(rows: NDArray[np.int16], starts: Offsets, ends: Offsets) -> NDArray[np.int16]:
+    """The maxima of the rows `starts[i]` to `ends[i]` (exclusive, at least one row): `(ranges, width)`.
+
+    By a sparse table (Bender and Farach-Colton 2000, "The LCA Problem Revisited"): the maxima of all runs of
+    1, 2, 4... rows, two of which cover a range.
+    """
+    result = np.empty((len(starts), rows.shape[1]), np.int16)
+    lengths, run = ends - starts, 1
+    while True:
+        at = np.flatnonzero((lengths >= run) & (lengths < 2 * run))
+        result[at] = np.maximum(rows[starts[at]], rows[ends[at] - run])
+        if 2 * run > lengths.max(initial=0):
+            return result
+        rows = np.maximum(rows[:-run], rows[run:])
+        run *= 2
 
 
 def _lengths(vectors: NDArray[Any]) -> NDArray[Any]:
