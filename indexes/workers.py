@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import selectors
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +21,8 @@ from typing import IO, Any, Literal
 from indexes.errors import InputError
 
 Status = Literal["done", "failed", "crashed"]
+TIMEOUT = 300.0  # seconds that a task may take
+STUCK = 310.0  # CPU seconds in which no other thread runs; then a process ends, with nobody left to end it
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,12 @@ def _exactly(stream: IO[bytes], size: int) -> bytes:
 
 
 def leave_with_parent(parent: int) -> None:
-    """Ends the process when its parent is gone, also in the middle of a task; runs in a thread of its own."""
+    """Ends the process when its parent is gone, also in the middle of a task; runs in a thread of its own.
+
+    Where a library lets no thread run, as MuPDF may on a hostile page, the kernel ends it after `STUCK`.
+    """
     while os.getppid() == parent:
+        signal.setitimer(signal.ITIMER_PROF, STUCK)
         time.sleep(1.0)
     os._exit(1)
 
@@ -146,7 +153,7 @@ class WorkerPool:
         module: what a worker runs.
     """
 
-    def __init__(self, size: int = 2, timeout: float = 300.0, module: str = "indexes.worker") -> None:
+    def __init__(self, size: int = 2, timeout: float = TIMEOUT, module: str = "indexes.worker") -> None:
         self.size = max(1, size)
         self.timeout, self.module = timeout, module
         self._workers: list[_Worker] = []

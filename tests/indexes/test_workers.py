@@ -129,6 +129,21 @@ def test_an_interruption_leaves_a_usable_cache_and_no_worker(tmp_path: Path, how
         assert [page.text for page in opened.pages()] == [f"this is page {n}" for n in range(1, 61)]
 
 
+STUCK = """
+import os, re, threading, time
+from indexes import workers
+workers.STUCK = 2
+threading.Thread(target=workers.leave_with_parent, args=(os.getppid(),), daemon=True).start()
+time.sleep(0.5)
+re.match("(a+)+$", "a" * 80 + "b")  # for ages, and no thread runs meanwhile
+"""
+
+
+def test_a_process_stuck_where_no_thread_runs_is_ended_though_its_parent_does_nothing() -> None:
+    done = subprocess.run([sys.executable, "-c", STUCK], cwd=REPOSITORY, timeout=30, check=False)
+    assert done.returncode == -signal.SIGPROF
+
+
 def test_two_processes_read_the_same_document_at_once(tmp_path: Path) -> None:
     path = _pages(tmp_path / "doc.pdf", 60)
     both = [_start(path), _start(path)]
