@@ -49,6 +49,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--pages", type=int, default=2000, help="(default: %(default)s)")
     parser.add_argument("--queries", type=int, default=30, help="(default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of the choice of queries (default: %(default)s)")
     parser.add_argument("--k", type=int, default=10, help="of recall@k (default: %(default)s)")
     parser.add_argument("--nlist", type=int, help="lists; by default by the size")
     parser.add_argument("--folder", type=Path, help="for the corpus (default: one that is removed)")
@@ -77,7 +78,7 @@ def _measure(folder: Path, options: argparse.Namespace) -> None:
     settings = IvfSettings(nlist=options.nlist)
     seconds, ivf = timed(lambda: open_or_build_ivf(joined, folder / "ivf", settings))
     _row("the inverted file" + there[1], seconds, _size(folder / "ivf"), options.pages)
-    numbers = np.random.default_rng(1).choice(options.pages, options.queries, replace=False)
+    numbers = np.random.default_rng(options.seed).choice(options.pages, options.queries, replace=False)
     truth = _truth(joined, [query_of(int(number)) for number in numbers], options.k)
     each = truth.seconds / options.pages
     _line(f"\nExact search: {truth.seconds * 1000:.1f} ms a query, {each * 1e6:.1f} µs a page\n")

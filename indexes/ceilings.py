@@ -172,7 +172,8 @@ def _range_maxima(rows: NDArray[np.int16], starts: Offsets, ends: Offsets) -> ND
     lengths, run = ends - starts, 1
     while True:
         at = np.flatnonzero((lengths >= run) & (lengths < 2 * run))
-        result[at] = np.maximum(rows[starts[at]], rows[ends[at] - run])
+        if len(at):
+            result[at] = np.maximum(rows[starts[at]], rows[ends[at] - run])
         if 2 * run > lengths.max(initial=0):
             return result
         rows = np.maximum(rows[:-run], rows[run:])

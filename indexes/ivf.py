@@ -77,9 +77,9 @@ class IvfSettings:
         return IvfSettings(
             nlist,
             min(nlist, self.nprobe or max(16, nlist // 64 * max(1, nlist // 4096))),
-            min(vectors, self.neighbours or max(1000, int(pages**1.5 / 250))),
+            min(vectors, self.neighbours or max(1000, 2 * pages // 5)),
             min(pages, self.candidates or max(100, pages // 5)),
-            3.9 + math.log(max(pages, 10_000) / 10_000) / 2 if self.doubt is None else self.doubt,
+            3.9 + 0.375 * math.log(max(pages, 10_000) / 10_000) if self.doubt is None else self.doubt,
         )
 
 
