@@ -1,8 +1,8 @@
 """Likely pages of a large index, found by FAISS without a look at every vector.
 
 An inverted file (Jégou et al. 2011, "Product Quantization for Nearest Neighbor Search") over the vectors
-of all pages: each lies in the list of its nearest centroid, coded in half a byte for two dimensions, under
-the row of its page. A query vector visits some lists and brings home its nearest vectors, by which
+of all pages: each lies in the list of its nearest centroid, under the row of its page; half a byte for two
+dimensions codes how far off the centroid it is. A query vector visits some lists and brings home its nearest vectors, by which
 `indexes.likely` estimates what pages score. Those estimated highest are the candidates; `indexes.search`
 compares them exactly, the likeliest first, so that codes and estimates only decide which pages are looked at.
 """
@@ -37,7 +37,7 @@ from indexes.vectors import (
 )
 
 Floats = NDArray[np.float32]
-FORMAT = 1
+FORMAT = 2
 FILE = "ivf.faiss"
 SAMPLE = 40  # vectors a list that its centroid is learned from
 ROUNDS = 10  # of k-means; candidates are compared exactly, so centroids need not be perfect
@@ -79,7 +79,7 @@ class IvfSettings:
             min(nlist, self.nprobe or max(16, nlist // 64 * max(1, nlist // 4096))),
             min(vectors, self.neighbours or max(1000, 2 * pages // 5)),
             min(pages, self.candidates or max(100, pages // 5)),
-            3.9 + 0.375 * math.log(max(pages, 10_000) / 10_000) if self.doubt is None else self.doubt,
+            3.7 + 0.375 * math.log(max(pages, 10_000) / 10_000) if self.doubt is None else self.doubt,
         )
 
 
@@ -240,6 +240,7 @@ def _trained(joined: JoinedIndex, nlist: int) -> Any:
     quantizer: Any = faiss.IndexFlatIP(dim)
     pairs = dim // 2 if dim % 2 == 0 else dim
     index: Any = faiss.IndexIVFPQFastScan(quantizer, dim, nlist, pairs, CODE_BITS, faiss.METRIC_INNER_PRODUCT)
+    index.by_residual = True  # what is coded is how far a vector lies from its centroid: a shorter way
     for clustering in (index.cp, index.pq.cp):
         clustering.min_points_per_centroid = 1  # FAISS would write warnings about small indexes
         clustering.max_points_per_centroid = SAMPLE

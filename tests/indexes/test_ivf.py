@@ -214,12 +214,12 @@ def test_more_doubt_looks_at_more_pages_and_none_at_those_alone_that_tell_how_fa
 
 def test_settings_follow_the_size_where_they_are_left_open() -> None:
     small, large = IvfSettings().for_size(700_000, 1000), IvfSettings().for_size(75_000_000, 100_000)
-    assert small == IvfSettings(1024, 16, 1000, 200, 3.9)
+    assert small == IvfSettings(1024, 16, 1000, 200, 3.7)
     assert large == IvfSettings(16384, 1024, 40_000, 20_000, large.doubt)
-    assert large.doubt == pytest.approx(4.76, abs=0.01)
-    assert IvfSettings(nprobe=7).for_size(700_000, 1000) == IvfSettings(1024, 7, 1000, 200, 3.9)
+    assert large.doubt == pytest.approx(4.56, abs=0.01)
+    assert IvfSettings(nprobe=7).for_size(700_000, 1000) == IvfSettings(1024, 7, 1000, 200, 3.7)
     assert IvfSettings(doubt=0).for_size(700_000, 1000).doubt == 0
-    assert IvfSettings().for_size(10, 3) == IvfSettings(4, 4, 10, 3, 3.9)
+    assert IvfSettings().for_size(10, 3) == IvfSettings(4, 4, 10, 3, 3.7)
 
 
 @pytest.mark.parametrize("quick", [True, False])
