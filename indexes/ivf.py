@@ -1,10 +1,11 @@
 """Likely pages of a large index, found by FAISS without a look at every vector.
 
 An inverted file (Jégou et al. 2011, "Product Quantization for Nearest Neighbor Search") over the vectors
-of all pages: each lies in the list of its nearest centroid, under the row of its page; half a byte for two
-dimensions codes how far off the centroid it is. A query vector visits some lists and brings home its nearest vectors, by which
-`indexes.likely` estimates what pages score. Those estimated highest are the candidates; `indexes.search`
-compares them exactly, the likeliest first, so that codes and estimates only decide which pages are looked at.
+of all pages: each lies in the list of its nearest centroid, under the row of its page; how far it is off the
+centroid is coded in half a byte for two dimensions. A query vector visits some lists and brings home its
+nearest vectors, by which `indexes.likely` estimates what pages score. Those estimated highest are the
+candidates; `indexes.search` compares them exactly, the likeliest first, so that codes and estimates only
+decide which pages are looked at.
 """
 
 import json
